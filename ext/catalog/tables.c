@@ -15,7 +15,7 @@ static int connect_tables(sqlite3 *db, void *context, int argc, const char *cons
     (void)argv;
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, Entities INT, Bytes INT, "
-            "Limits HIDDEN TEXT)");
+            "Changes TEXT, Expires TEXT, Limits HIDDEN TEXT, Horizon HIDDEN TEXT)");
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
@@ -210,18 +210,29 @@ static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_ses
                         : pt_error_nomem(error);
 }
 
+static int refuse_unsettable(sqlite3_value **columns, pt_error *error)
+{
+    static const int refused[] = {PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_CHANGES,
+                                  PT_TABLES_EXPIRES, PT_TABLES_HORIZON};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        if (sqlite3_value_type(columns[refused[i]]) != SQLITE_NULL) {
+            return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                                "only Store, TableName and Limits can be given; leave the other "
+                                "columns out");
+        }
+    }
+    return SQLITE_OK;
+}
+
 static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid,
                         pt_error *error)
 {
     const char *name = NULL;
     pt_session *session = NULL;
-    if (sqlite3_value_type(columns[PT_TABLES_ENTITIES]) != SQLITE_NULL ||
-        sqlite3_value_type(columns[PT_TABLES_BYTES]) != SQLITE_NULL) {
-        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "Entities and Bytes cannot be given; give only Store, TableName and "
-                            "Limits");
+    int rc = refuse_unsettable(columns, error);
+    if (rc == SQLITE_OK) {
+        rc = check_new_name(columns[PT_TABLES_NAME], &name, error);
     }
-    int rc = check_new_name(columns[PT_TABLES_NAME], &name, error);
     if (rc == SQLITE_OK) {
         rc = check_limits(columns[PT_TABLES_LIMITS], name, error);
     }

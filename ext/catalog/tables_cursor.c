@@ -1,5 +1,6 @@
 #include "catalog/tables_cursor.h"
 
+#include "base/ticks.h"
 #include "catalog/stores.h"
 #include "module/companion.h"
 #include "module/module.h"
@@ -19,7 +20,8 @@ typedef struct tables_cursor {
     pt_view *view;
     pt_table_walk walk;
     pt_table_entry entry;
-    pt_buffer table; /* name of the current table */
+    pt_buffer table;   /* name of the current table */
+    pt_buffer expires; /* the column by which its entities expire, with a NUL; or empty */
 } tables_cursor;
 
 static tables_cursor *tables_cursor_of(sqlite3_vtab_cursor *cursor)
@@ -150,6 +152,7 @@ int pt_tables_close(sqlite3_vtab_cursor *base)
     leave_current_store(cursor);
     tables_of(cursor)->cursors--;
     pt_buffer_free(&cursor->table);
+    pt_buffer_free(&cursor->expires);
     sqlite3_free(cursor->name);
     sqlite3_free(cursor);
     return SQLITE_OK;
@@ -241,14 +244,19 @@ static int read_named_table(tables_cursor *cursor, bool *found, pt_error *error)
     return rc == SQLITE_NOTFOUND || rc == SQLITE_TOOBIG ? SQLITE_OK : rc;
 }
 
+/* The entry is not valid for as long as the row. */
+static int copy_texts(tables_cursor *cursor, pt_error *error)
+{
+    bool copied = pt_buffer_assign(&cursor->table, cursor->entry.name) &&
+                  pt_buffer_assign(&cursor->expires, cursor->entry.properties.expires);
+    return copied ? SQLITE_OK : pt_error_nomem(error);
+}
+
 static int next_in_store(tables_cursor *cursor, bool *found, pt_error *error)
 {
     int rc = cursor->name != NULL ? read_named_table(cursor, found, error)
                                   : pt_table_walk_next(&cursor->walk, &cursor->entry, found, error);
-    if (rc == SQLITE_OK && *found && !pt_buffer_assign(&cursor->table, cursor->entry.name)) {
-        rc = pt_error_nomem(error);
-    }
-    return rc;
+    return rc == SQLITE_OK && *found ? copy_texts(cursor, error) : rc;
 }
 
 /* Moves to the next table of the current store or, if all stores are listed, of the next one. */
@@ -369,18 +377,53 @@ static int result_count(const tables_cursor *cursor, sqlite3_context *context, i
     return rc;
 }
 
+/* A queue has no changes to be kept. */
+static void result_changes(const tables_cursor *cursor, sqlite3_context *context)
+{
+    if (cursor->entry.kind == PT_TABLE_OF_ENTITIES) {
+        bool on = cursor->entry.properties.changes_id != 0;
+        sqlite3_result_text(context, on ? "on" : "off", -1, SQLITE_STATIC);
+    }
+}
+
+static void result_horizon(const tables_cursor *cursor, sqlite3_context *context)
+{
+    char text[PT_DATETIME_TEXT_SIZE + 1];
+    if (cursor->entry.properties.changes_id != 0) {
+        pt_ticks_format(cursor->entry.properties.horizon, text);
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    }
+}
+
 int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const tables_cursor *cursor = tables_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     int rc = SQLITE_OK;
-    if (column == PT_TABLES_STORE) {
+    switch (column) {
+    case PT_TABLES_STORE:
         sqlite3_result_text(context, cursor->store, -1, SQLITE_TRANSIENT);
-    } else if (column == PT_TABLES_NAME) {
-        sqlite3_result_text64(context, (const char *)cursor->table.data, cursor->table.size,
-                              SQLITE_TRANSIENT, SQLITE_UTF8);
-    } else if (column != PT_TABLES_LIMITS) { /* which is NULL */
+        break;
+    case PT_TABLES_NAME:
+        pt_tvf_result_text(context, pt_buffer_slice(&cursor->table));
+        break;
+    case PT_TABLES_ENTITIES:
+    case PT_TABLES_BYTES:
         rc = result_count(cursor, context, column, &error);
+        break;
+    case PT_TABLES_CHANGES:
+        result_changes(cursor, context);
+        break;
+    case PT_TABLES_EXPIRES:
+        if (cursor->expires.size != 0) {
+            pt_tvf_result_text(context, pt_buffer_slice(&cursor->expires));
+        }
+        break;
+    case PT_TABLES_HORIZON:
+        result_horizon(cursor, context);
+        break;
+    default: /* Limits is only written; it reads as NULL */
+        break;
     }
     return rc == SQLITE_OK ? rc : tables_fail(base->pVtab, &error);
 }

@@ -8,7 +8,16 @@
 #include "module/follower.h"
 #include "transaction/table_directory.h"
 
-enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_LIMITS };
+enum {
+    PT_TABLES_STORE,
+    PT_TABLES_NAME,
+    PT_TABLES_ENTITIES,
+    PT_TABLES_BYTES,
+    PT_TABLES_CHANGES,
+    PT_TABLES_EXPIRES,
+    PT_TABLES_LIMITS,
+    PT_TABLES_HORIZON,
+};
 
 /* The virtual table pt_tables. */
 typedef struct pt_tables {

@@ -2,14 +2,19 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/seal.h"
 #include "base/sqlite.h"
 #include "base/text.h"
+#include "base/ticks.h"
 #include "entity/key.h"
 
 enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_MAX + PT_TABLE_NAME_MAX };
 
 enum { GARBAGE_FORMAT = 1 };
+
+/* Properties. */
+enum { HAS_CHANGES = 1, HAS_EXPIRES = 2, CHANGES_SIZE = 16, PROPERTIES_MAX = 257 };
 
 /* Writes at most PT_TABLE_NAME_MAX bytes of the name. */
 static size_t write_key(pt_slice name, uint8_t key[KEY_MAX])
@@ -35,10 +40,60 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
     return SQLITE_OK;
 }
 
+static bool is_hidden_id(uint32_t id)
+{
+    return id != 0 && id < PT_TABLE_ID_LIMIT;
+}
+
+/* Takes `size` bytes off the front. NULL if there are not so many. */
+static const uint8_t *take_bytes(pt_slice *rest, size_t size)
+{
+    const uint8_t *bytes = rest->data;
+    if (rest->size < size) {
+        return NULL;
+    }
+    *rest = pt_slice_of(bytes + size, rest->size - size);
+    return bytes;
+}
+
+/* Reads what follows the kind; nothing: there are no properties. */
+static bool read_table_properties(pt_slice rest, pt_table_properties *properties)
+{
+    *properties = (pt_table_properties){.horizon = 0};
+    if (rest.size == 0) {
+        return true;
+    }
+    unsigned which = *take_bytes(&rest, 1);
+    if ((which & HAS_CHANGES) != 0) {
+        const uint8_t *bytes = take_bytes(&rest, CHANGES_SIZE);
+        if (bytes == NULL) {
+            return false;
+        }
+        properties->changes_id = pt_get_le32(bytes);
+        properties->deletions_id = pt_get_le32(bytes + 4);
+        properties->horizon = (int64_t)pt_get_le64(bytes + 8);
+        if (!is_hidden_id(properties->changes_id) || !is_hidden_id(properties->deletions_id) ||
+            properties->horizon < 0 || properties->horizon > PT_TICKS_MAX) {
+            return false;
+        }
+    }
+    if ((which & HAS_EXPIRES) != 0) {
+        const uint8_t *size = take_bytes(&rest, sizeof(uint16_t));
+        size_t length = size != NULL ? pt_get_le16(size) : 0;
+        const uint8_t *name = take_bytes(&rest, length);
+        properties->expires = pt_slice_of(name, length);
+        if (length == 0 || name == NULL) {
+            return false;
+        }
+    }
+    return (which & ~(unsigned)(HAS_CHANGES | HAS_EXPIRES)) == 0;
+}
+
 bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
     size_t length = pt_key_entity(key).size;
     pt_slice content;
+    pt_slice rest = {0};
     /* The seal also covers the key, so an entry that moved to another name does not open. */
     if (!pt_unseal(key, record, &content) || content.size < RECORD_NAME + length ||
         content.data[0] != RECORD_FORMAT) {
@@ -46,10 +101,13 @@ bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
     }
     entry->id = pt_get_le32(content.data + 1);
     entry->name = pt_slice_of(content.data + RECORD_NAME, length);
-    bool has_kind = content.size > RECORD_NAME + length;
-    entry->kind =
-        has_kind ? (pt_table_kind)content.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
-    return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
+    size_t kind_at = RECORD_NAME + length;
+    bool has_kind = content.size > kind_at;
+    entry->kind = has_kind ? (pt_table_kind)content.data[kind_at] : PT_TABLE_OF_ENTITIES;
+    if (has_kind && entry->kind == PT_TABLE_OF_ENTITIES) {
+        rest = pt_slice_of(content.data + kind_at + 1, content.size - kind_at - 1);
+    }
+    return is_hidden_id(entry->id) && read_table_properties(rest, &entry->properties);
 }
 
 bool pt_table_entry_is_of(const pt_table_entry *entry, pt_slice key)
@@ -136,6 +194,8 @@ __attribute__((noinline)) static int look_up_table(pt_session *session, pt_view 
         rc = find_any_index(view, name, &table->indexed, error);
     }
     if (rc == SQLITE_OK) {
+        const pt_table_properties *properties = &entry.properties;
+        table->indexed |= properties->changes_id != 0 || properties->expires.size != 0;
         /* An older view, which only cursors still read, does not show the session's changes, so the
          * cache is not for it. */
         table->known = pt_session_is_current(session, view);
@@ -156,6 +216,56 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
     return known ? SQLITE_OK : look_up_table(session, view, name, table, error);
 }
 
+/* --- Writing --- */
+
+/* Writes the properties, if there are any, and returns their size. */
+static size_t write_table_properties(const pt_table_properties *properties,
+                                     uint8_t bytes[1 + CHANGES_SIZE + PROPERTIES_MAX])
+{
+    size_t size = 1;
+    bytes[0] = 0;
+    if (properties->changes_id != 0) {
+        bytes[0] |= HAS_CHANGES;
+        pt_put_le32(bytes + size, properties->changes_id);
+        pt_put_le32(bytes + size + 4, properties->deletions_id);
+        pt_put_le64(bytes + size + 8, (uint64_t)properties->horizon);
+        size += CHANGES_SIZE;
+    }
+    if (properties->expires.size != 0) {
+        size_t length = properties->expires.size;
+        PT_ASSERT(length <= PT_EXPIRES_NAME_MAX);
+        bytes[0] |= HAS_EXPIRES;
+        pt_put_le16(bytes + size, (uint16_t)length);
+        memcpy(bytes + size + 2, properties->expires.data, length);
+        size += 2 + length;
+    }
+    return bytes[0] != 0 ? size : 0;
+}
+
+static int put_entry(pt_session *session, pt_slice key, pt_operation operation,
+                     const pt_table_entry *entry, pt_error *error)
+{
+    uint8_t properties[1 + CHANGES_SIZE + PROPERTIES_MAX];
+    size_t properties_size = write_table_properties(&entry->properties, properties);
+    size_t length = entry->name.size;
+    size_t kind_size = entry->kind != PT_TABLE_OF_ENTITIES || properties_size != 0 ? 1 : 0;
+    size_t record_size = RECORD_NAME + length + kind_size + properties_size + PT_SEAL_SIZE;
+    uint8_t *record = pt_session_put(session, key, operation, record_size);
+    if (record == NULL) {
+        return pt_error_nomem(error);
+    }
+    record[0] = RECORD_FORMAT;
+    pt_put_le32(record + 1, entry->id);
+    memcpy(record + RECORD_NAME, entry->name.data, length);
+    if (kind_size != 0) {
+        record[RECORD_NAME + length] = (uint8_t)entry->kind;
+        memcpy(record + RECORD_NAME + length + 1, properties, properties_size);
+    }
+    pt_seal(key, record, record_size);
+    pt_session_note_catalog_change(session);
+    return SQLITE_OK;
+}
+
 int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind kind,
                            pt_error *error)
 {
@@ -171,22 +281,8 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
                             "store %Q has given out all its table ids; use another store",
                             pt_session_store(session)->path);
     }
-    size_t length = strlen(name);
-    size_t kind_size = kind != PT_TABLE_OF_ENTITIES ? 1 : 0;
-    size_t record_size = RECORD_NAME + length + kind_size + PT_SEAL_SIZE;
-    uint8_t *record = pt_session_put(session, pt_slice_of(key, size), PT_INSERT, record_size);
-    if (record == NULL) {
-        return pt_error_nomem(error);
-    }
-    record[0] = RECORD_FORMAT;
-    pt_put_le32(record + 1, id);
-    memcpy(record + RECORD_NAME, name, length);
-    if (kind_size != 0) {
-        record[RECORD_NAME + length] = (uint8_t)kind;
-    }
-    pt_seal(pt_slice_of(key, size), record, record_size);
-    pt_session_note_catalog_change(session);
-    return SQLITE_OK;
+    const pt_table_entry entry = {.id = id, .kind = kind, .name = pt_slice_text(name)};
+    return put_entry(session, pt_slice_of(key, size), PT_INSERT, &entry, error);
 }
 
 /* The kind is only written for an index, as in the catalogue. */
@@ -205,15 +301,20 @@ static int put_garbage(pt_session *session, pt_slice key, bool is_index, pt_erro
     return SQLITE_OK;
 }
 
-int pt_table_directory_remove_key(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
+/* Marks what a table or index holds to be collected. */
+static int discard_table(pt_session *session, uint32_t id, bool is_index, pt_error *error)
 {
     pt_key_start bytes = pt_key_start_of_garbage(id);
-    pt_slice garbage = pt_key_start_slice(&bytes);
+    return put_garbage(session, pt_key_start_slice(&bytes), is_index, error);
+}
+
+int pt_table_directory_remove_key(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
+{
     /* In one row, so that a failure after the removal brings the entry back. */
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);
     if (rc == SQLITE_OK) {
-        rc = put_garbage(session, garbage, pt_slice_has_nul(pt_key_entity(key)), error);
+        rc = discard_table(session, id, pt_slice_has_nul(pt_key_entity(key)), error);
     }
     if (rc == SQLITE_OK) {
         pt_session_end_row(session);
@@ -239,8 +340,61 @@ static int remove_indexes(pt_session *session, pt_view *view, const char *name, 
     return rc;
 }
 
+/* Discards the hidden tables that `old` has and `properties` has not. */
+static int discard_changes(pt_session *session, const pt_table_properties *old,
+                           const pt_table_properties *properties, pt_error *error)
+{
+    if (old->changes_id == 0 || old->changes_id == properties->changes_id) {
+        return SQLITE_OK;
+    }
+    int rc = discard_table(session, old->changes_id, true, error);
+    return rc == SQLITE_OK ? discard_table(session, old->deletions_id, true, error) : rc;
+}
+
+/* The entry points into a record that may move when another one is put. */
+static int replace_entry(pt_session *session, pt_slice key, pt_table_entry *entry,
+                         const pt_table_properties *properties, pt_error *error)
+{
+    uint8_t expires[PT_EXPIRES_NAME_MAX];
+    uint8_t name[PT_TABLE_NAME_MAX];
+    pt_table_properties old = entry->properties;
+    entry->properties = *properties;
+    memcpy(name, entry->name.data, entry->name.size);
+    entry->name.data = name;
+    if (properties->expires.size != 0) {
+        memcpy(expires, properties->expires.data, properties->expires.size);
+        entry->properties.expires.data = expires;
+    }
+    size_t row = pt_session_begin_row(session);
+    int rc = put_entry(session, key, PT_REPLACE, entry, error);
+    if (rc == SQLITE_OK) {
+        rc = discard_changes(session, &old, &entry->properties, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+    } else {
+        pt_session_discard_row(session, row);
+        pt_session_note_catalog_change(session);
+    }
+    return rc;
+}
+
+int pt_table_directory_set_properties(pt_session *session, pt_view *view, const char *name,
+                                      const pt_table_properties *properties, pt_error *error)
+{
+    PT_ASSERT(properties->expires.size <= PT_EXPIRES_NAME_MAX);
+    uint8_t key[KEY_MAX];
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, name, &entry, error);
+    return rc == SQLITE_OK
+               ? replace_entry(session, pt_slice_of(key, write_key(pt_slice_text(name), key)),
+                               &entry, properties, error)
+               : rc;
+}
+
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name, pt_error *error)
 {
+    static const pt_table_properties none;
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
     if (rc != SQLITE_OK) {
@@ -250,6 +404,9 @@ int pt_table_directory_remove(pt_session *session, pt_view *view, const char *na
     size_t size = write_key(pt_slice_text(name), key);
     size_t row = pt_session_begin_row(session);
     rc = remove_indexes(session, view, name, error);
+    if (rc == SQLITE_OK) {
+        rc = discard_changes(session, &entry.properties, &none, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_remove_key(session, pt_slice_of(key, size), entry.id, error);
     }

@@ -4,10 +4,14 @@
  *
  *     key      PT_TABLE_CATALOG, the table's name with A-Z in lower case
  *     record   u8 format: 1; u32 table id, little-endian; the name as it was given; u8 kind;
- *              sealed (base/seal.h)
+ *              properties; sealed (base/seal.h)
  *
- * The name is as long as in the key. PT_TABLE_OF_ENTITIES is not written: a record without a kind
- * is of that kind. Later versions may append fields before the seal.
+ * The name is as long as in the key. If a table has no properties, they are not written, nor is
+ * the kind PT_TABLE_OF_ENTITIES. Later versions may append fields before the seal.
+ *
+ *     properties   u8 which, as bits
+ *                  1: u32 id of the changes, u32 id of the deletions, i64 horizon
+ *                  2: u16 bytes of the column's name, the name
  *
  * The indexes of a table follow it: their keys are that of the table, 00 and more
  * (transaction/index_directory.h).
@@ -35,14 +39,28 @@ typedef struct pt_table_id {
     uint32_t id;
     pt_table_kind kind;
     bool known;
-    bool indexed; /* it has indexes */
+    bool indexed; /* it has indexes, or properties */
 } pt_table_id;
 
-/* A table's entry in the catalogue. The name points into the entry's record. */
+/*
+ * What the store keeps for all declarations of a table, apart from indexes. All zeros: nothing.
+ * Changes are two hidden tables (transaction/change_log.h).
+ */
+typedef struct pt_table_properties {
+    uint32_t changes_id; /* 0: changes are not kept */
+    uint32_t deletions_id;
+    int64_t horizon;  /* ticks: what changed until then is not known */
+    pt_slice expires; /* the name of the column by which entities expire; empty: none */
+} pt_table_properties;
+
+enum { PT_EXPIRES_NAME_MAX = 255 }; /* bytes */
+
+/* A table's entry in the catalogue. The slices point into the entry's record. */
 typedef struct pt_table_entry {
     uint32_t id;
     pt_table_kind kind;
     pt_slice name; /* as it was given when the table was created */
+    pt_table_properties properties;
 } pt_table_entry;
 
 /*
@@ -67,6 +85,15 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
 int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *entry,
                             pt_error *error);
 
+/*
+ * Gives a table other properties. Ids of hidden tables that it loses are dropped with what they
+ * hold. The session must be writing; `properties` may point into the table's entry. On failure
+ * nothing has changed. SQLITE_NOTFOUND (without a text) and other codes as
+ * pt_table_directory_find.
+ */
+int pt_table_directory_set_properties(pt_session *session, pt_view *view, const char *name,
+                                      const pt_table_properties *properties, pt_error *error);
+
 /* Sets the key under which the catalogue has the table; with `indexes`, that of its indexes, which
  * all begin with it. Sets key->failed when out of memory. The name has at most PT_TABLE_NAME_MAX
  * bytes. */
@@ -81,9 +108,10 @@ int pt_table_directory_open_indexes(pt_scan *scan, pt_view *view, const char *na
 int pt_table_directory_remove_key(pt_session *session, pt_slice key, uint32_t id, pt_error *error);
 
 /*
- * Drops a table with its indexes: removes its entry, and marks its entities to be collected
- * (entity/key.h). The time does not depend on the number of entities. The session must be writing.
- * On failure nothing has changed. SQLITE_NOTFOUND (without a text) and other codes as above.
+ * Drops a table with its indexes and changes: removes its entry, and marks its entities to be
+ * collected (entity/key.h). The time does not depend on the number of entities. The session must be
+ * writing. On failure nothing has changed. SQLITE_NOTFOUND (without a text) and other codes as
+ * above.
  */
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name,
                               pt_error *error);

@@ -59,7 +59,10 @@ enum {
     FEATURE_COMPACT = 2, /* table ids of few bytes in keys (entity/key.h), records with two
                             checksums (entity/record.h) */
     FEATURE_INDEXES = 4, /* indexes (transaction/index_directory.h), which all writers must keep */
-    EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT | FEATURE_INDEXES, /* without: an older store */
+    FEATURE_PROPERTIES =
+        8, /* of tables (transaction/table_directory.h), which they must keep, too */
+    /* without one: an older store */
+    EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT | FEATURE_INDEXES | FEATURE_PROPERTIES,
     KNOWN_TO_OPEN = EVERY_STORE,
     KNOWN_TO_WRITE = 0,
 };

@@ -17,7 +17,7 @@ static void a_sound_store_is_ok(void **state)
 static void foreign_commits_are_found(void **state)
 {
     (void)state;
-    put_sealed(NULL, BYTES("header"), BYTES("ptable\0\1\7\0\0\0\0\0\0\0\0\0\0\0"));
+    put_sealed(NULL, BYTES("header"), BYTES("ptable\0\1\17\0\0\0\0\0\0\0\0\0\0\0"));
     expect("its state record (current) is that of commit");
 }
 

@@ -20,7 +20,7 @@ static void databases_in_another_order_are_refused(void **state)
     (void)state;
     static const unsigned orders[] = {MDB_REVERSEKEY, MDB_DUPSORT, MDB_INTEGERKEY};
     const pt_slice key = pt_slice_text("header");
-    const pt_slice header = sealed(key, pt_slice_of("ptable\0\1\7\0\0\0\0\0\0\0\0\0\0\0", 20));
+    const pt_slice header = sealed(key, pt_slice_of("ptable\0\1\17\0\0\0\0\0\0\0\0\0\0\0", 20));
     pt_store *store = NULL;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         raw_put_with(NULL, MDB_CREATE, key, header);

@@ -169,7 +169,7 @@ static void foreign_lmdb_files_are_refused(void **state)
 static pt_slice header_with(uint8_t *bytes, size_t feature_word)
 {
     memset(bytes, 0, 24); /* longer than today's: that alone is no obstacle */
-    memcpy(bytes, "ptable\0\1\7", 9);
+    memcpy(bytes, "ptable\0\1\17", 9);
     bytes[8 + 4 * feature_word + 1] = 0x80;
     return sealed(pt_slice_text("header"), pt_slice_of(bytes, 24));
 }

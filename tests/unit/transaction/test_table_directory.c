@@ -78,16 +78,21 @@ static void names_are_compared_without_case(void **state)
 }
 
 /* An entry of the catalogue with this content. */
-static void store_entry(const char *name, const char *content)
+static void store_content(const char *name, pt_slice content)
 {
     pt_store *store = pt_session_store(session);
     test_key key = key_of(0, name);
-    pt_slice record = sealed(key_slice(&key), pt_slice_text(content));
+    pt_slice record = sealed(key_slice(&key), content);
     lock_store(store);
     pt_writer *writer = begin_write(store);
     assert_ok(engine->write_put(writer, key_slice(&key), record, &error));
     commit_write(writer);
     engine->unlock(store);
+}
+
+static void store_entry(const char *name, const char *content)
+{
+    store_content(name, pt_slice_text(content));
 }
 
 static void assert_entry(const char *name, const uint8_t *expected, size_t size)
@@ -305,7 +310,7 @@ static int drop(const char *name, pt_error *error)
     return pt_table_directory_remove(session, view_of(session), name, error);
 }
 
-static void assert_garbage(uint32_t id, bool there)
+static void assert_garbage_of(uint32_t id, bool there, size_t size)
 {
     test_key key = garbage_key(id);
     bool found = !there;
@@ -315,9 +320,14 @@ static void assert_garbage(uint32_t id, bool there)
     assert_int_equal(found, there);
     if (there) {
         assert_true(pt_unseal(key_slice(&key), record, &record));
-        assert_true(record.size == 1 && record.data[0] == 1);
+        assert_true(record.size == size && record.data[0] == 1);
     }
     engine->snapshot_free(snapshot);
+}
+
+static void assert_garbage(uint32_t id, bool there)
+{
+    assert_garbage_of(id, there, 1);
 }
 
 static void a_dropped_table_is_garbage(void **state)
@@ -392,6 +402,142 @@ static void out_of_memory_drops_all_or_nothing(void **state)
         }
     }
     found_id(session, "Logins", &(pt_table_id){0});
+}
+
+/* --- Properties --- */
+
+static pt_table_properties properties_of(pt_session *user, const char *name)
+{
+    pt_table_entry entry = {0};
+    assert_ok(pt_table_directory_read(view_of(user), name, &entry, &error));
+    return entry.properties;
+}
+
+static void set_properties(const char *name, const pt_table_properties *properties)
+{
+    begin(session);
+    assert_ok(
+        pt_table_directory_set_properties(session, view_of(session), name, properties, &error));
+    sync_now(session);
+    pt_session_commit(session);
+}
+
+static void properties_are_part_of_the_record(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    create("Logins");
+    uint32_t id = found_id(session, "logins", &table);
+    assert_false(table.indexed);
+    const pt_table_properties given = {.changes_id = 0x0A0B,
+                                       .deletions_id = 0x0A0C,
+                                       .horizon = 0x0102030405060708,
+                                       .expires = pt_slice_text("Due")};
+    set_properties("LOGINS", &given);
+    const uint8_t expected[] = {1, (uint8_t)id, 0,    0, 0, 'L',  'o',  'g', 'i', 'n', 's', 0,
+                                3, 0x0B,        0x0A, 0, 0, 0x0C, 0x0A, 0,   0,   8,   7,   6,
+                                5, 4,           3,    2, 1, 3,    0,    'D', 'u', 'e'};
+    assert_entry("logins", expected, sizeof expected);
+    pt_table_properties found = properties_of(other, "Logins");
+    assert_int_equal(found.changes_id, given.changes_id);
+    assert_int_equal(found.deletions_id, given.deletions_id);
+    assert_int_equal(found.horizon, given.horizon);
+    assert_true(pt_slice_equal(found.expires, given.expires));
+    pt_session_end_read(other);
+    assert_int_equal(found_id(session, "logins", &table), id);
+    assert_true(table.indexed);
+    /* Without any, the record is that of a table that never had any. */
+    set_properties("Logins", &(pt_table_properties){.horizon = 0});
+    assert_entry("logins", expected, 11);
+    assert_int_equal(found_id(session, "logins", &table), id);
+    assert_false(table.indexed);
+}
+
+static void changes_that_are_switched_off_are_garbage(void **state)
+{
+    (void)state;
+    pt_table_properties both = {.changes_id = 7, .deletions_id = 8};
+    create("Logins");
+    uint32_t id = found_id(session, "logins", &(pt_table_id){0});
+    set_properties("Logins", &both);
+    both.expires = pt_slice_text("Due");
+    set_properties("Logins", &both);
+    assert_garbage_of(7, false, 2);
+    set_properties("Logins", &(pt_table_properties){.expires = pt_slice_text("Due")});
+    assert_garbage_of(7, true, 2);
+    assert_garbage_of(8, true, 2);
+    set_properties("Logins", &(pt_table_properties){.changes_id = 9, .deletions_id = 10});
+    begin(session);
+    assert_ok(drop("Logins", &error));
+    sync_now(session);
+    pt_session_commit(session);
+    assert_garbage_of(9, true, 2);
+    assert_garbage_of(10, true, 2);
+    assert_garbage(id, true);
+}
+
+static void properties_of_no_table_cannot_be_set(void **state)
+{
+    (void)state;
+    const pt_table_properties given = {.changes_id = 7, .deletions_id = 8};
+    pt_error error = PT_ERROR_NONE;
+    begin(session);
+    assert_int_equal(
+        pt_table_directory_set_properties(session, view_of(session), "Logins", &given, &error),
+        SQLITE_NOTFOUND);
+    assert_false(pt_session_has_pending(session));
+}
+
+static void damaged_properties_are_reported(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t bytes[24];
+        size_t size;
+    } wrong[] = {{{0, 4}, 2},                          /* no such property */
+                 {{0, 1, 7, 0, 0, 0, 8, 0, 0, 0}, 10}, /* no horizon */
+                 {{0, 1, 0, 0, 0, 0, 8, 0, 0, 0}, 18}, /* no id of changes */
+                 {{0, 1, 7, 0, 0, 0, 0, 0, 0, 0}, 18}, /* nor of deletions */
+                 {{0, 1, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80}, 18},
+                 {{0, 1, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F}, 18},
+                 {{0, 2, 1}, 3},    /* half a size */
+                 {{0, 2, 0, 0}, 4}, /* no name */
+                 {{0, 2, 3, 0, 'D', 'u'}, 6}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        uint8_t content[64] = "\1\1\0\0\0Logins";
+        memcpy(content + 11, wrong[i].bytes, wrong[i].size);
+        store_content("logins", pt_slice_of(content, 11 + wrong[i].size));
+        assert_fails(find(session, "Logins", &(pt_table_id){0}, &error), SQLITE_CORRUPT_VTAB,
+                     "damaged");
+    }
+    uint8_t more[] = "\1\1\0\0\0Logins\0\2\3\0Duemore";
+    store_content("logins", pt_slice_of(more, sizeof more));
+    found_id(session, "Logins", &(pt_table_id){0});
+}
+
+static void out_of_memory_sets_all_or_no_properties(void **state)
+{
+    (void)state;
+    create("Logins");
+    set_properties("Logins", &(pt_table_properties){.changes_id = 7, .deletions_id = 8});
+    for (int n = 0;; n++) {
+        pt_error error = PT_ERROR_NONE;
+        renew_session(&session, &host);
+        begin(session);
+        pt_view *view = view_of(session);
+        failing_malloc_arm(n, false);
+        int rc = pt_table_directory_set_properties(session, view, "Logins",
+                                                   &(pt_table_properties){.horizon = 0}, &error);
+        bool hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_int_equal(pt_session_has_pending(session), !hit);
+        pt_session_rollback(session);
+        if (!hit) {
+            assert_true(n >= 2);
+            break;
+        }
+    }
+    assert_int_equal(properties_of(session, "Logins").changes_id, 7);
 }
 
 /* --- All tables --- */
@@ -548,6 +694,11 @@ int main(void)
         TEST(what_is_not_there_cannot_be_dropped),
         TEST(dropped_and_made_again_it_is_another),
         TEST(out_of_memory_drops_all_or_nothing),
+        TEST(properties_are_part_of_the_record),
+        TEST(changes_that_are_switched_off_are_garbage),
+        TEST(properties_of_no_table_cannot_be_set),
+        TEST(damaged_properties_are_reported),
+        TEST(out_of_memory_sets_all_or_no_properties),
         TEST(a_walk_shows_what_the_view_shows),
         TEST(a_walk_can_be_interrupted),
         TEST(a_walk_does_not_see_tables_made_later),

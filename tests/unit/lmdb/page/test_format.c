@@ -23,7 +23,7 @@ static void keys_are_as_documented(void **state)
 static void header_tells_kinds_apart(void **state)
 {
     (void)state;
-    static const uint8_t expected[20] = "ptable\0\1\7";
+    static const uint8_t expected[20] = "ptable\0\1\17";
     const pt_slice key = pt_format_header_key();
     uint8_t header[PT_FORMAT_HEADER_SIZE];
     pt_format_write_header(header);
@@ -42,11 +42,11 @@ static void header_tells_kinds_apart(void **state)
         assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), kinds[at / 4]);
         header[at] ^= 0x40;
     }
-    header[8] = 7; /* one without its last field, which a later version cannot have written */
+    header[8] = 15; /* one without its last field, which a later version cannot have written */
     pt_seal(key, header, 20);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, 20)), PT_FORMAT_DAMAGED);
     pt_format_write_header(header);
-    header[8] = 15; /* both: what forbids reading counts */
+    header[8] = 31; /* both: what forbids reading counts */
     header[12] = 1;
     pt_seal(key, header, sizeof header);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_NEWER);
@@ -57,7 +57,7 @@ static void stores_of_older_formats_are_told_apart(void **state)
     (void)state;
     const pt_slice key = pt_format_header_key();
     uint8_t sealed[PT_FORMAT_HEADER_SIZE];
-    for (uint8_t features = 0; features < 7; features++) {
+    for (uint8_t features = 0; features < 15; features++) {
         pt_format_write_header(sealed);
         sealed[8] = features;
         pt_seal(key, sealed, sizeof sealed);
