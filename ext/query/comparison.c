@@ -288,6 +288,23 @@ int pt_comparison_add_argument(pt_comparison *comparison, sqlite3_value *value, 
     return rc;
 }
 
+int pt_comparison_add_prefix(pt_comparison *comparison, sqlite3_value *value, pt_arena *arena)
+{
+    if (sqlite3_value_type(value) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    sqlite3_value *copy = sqlite3_value_dup(value);
+    const unsigned char *text = copy != NULL ? sqlite3_value_text(copy) : NULL;
+    int rc = SQLITE_NOMEM;
+    if (text != NULL) {
+        pt_slice prefix = pt_slice_of(text, (size_t)sqlite3_value_bytes(copy));
+        rc = append_bytes(comparison, PT_STRING, prefix, arena);
+    }
+    sqlite3_value_free(copy);
+    pt_comparison_find_all(comparison);
+    return rc;
+}
+
 /* The integers that are equal to the value lie from *low to *high, where low > high means none. The
  * greater ones begin after *high, the lesser ones end before *low. False if the value is beyond all
  * integers. */

@@ -27,7 +27,7 @@
 
 typedef struct pt_comparison {
     pt_type column;    /* the type that is declared */
-    pt_plan_op op;     /* PT_OP_EQ, also for IN and IS, or an inequality */
+    pt_plan_op op;     /* PT_OP_EQ, also for IN and IS, an inequality or PT_OP_STARTS_WITH */
     bool finds_null;   /* IS NULL */
     bool only_equal;   /* the database orders texts otherwise: only = is judged on them */
     bool any;          /* there are values other than NULL */
@@ -58,6 +58,10 @@ int pt_comparison_add(pt_comparison *comparison, sqlite3_value *value, pt_arena 
 
 /* The same for an argument of xFilter, which is not changed: SQLite compares with it again. */
 int pt_comparison_add_argument(pt_comparison *comparison, sqlite3_value *value, pt_arena *arena);
+
+/* The prefix of pt_starts_with, instead of values: as a text, whatever it is. It only bounds what
+ * is read of an index: all values but NULL may pass. SQLITE_OK or SQLITE_NOMEM. */
+int pt_comparison_add_prefix(pt_comparison *comparison, sqlite3_value *value, pt_arena *arena);
 
 /* IS NOT NULL: instead of values. */
 static inline void pt_comparison_find_all(pt_comparison *comparison)

@@ -207,12 +207,50 @@ static void add_strings(range_making *making)
     }
 }
 
+/* The position after all keys that begin with these bytes. The first one is that of a class. */
+static pt_slice end_of_prefix(range_making *making, pt_slice prefix)
+{
+    while (prefix.size != 0 && prefix.data[prefix.size - 1] == UINT8_MAX) {
+        prefix.size--;
+    }
+    pt_slice end = copy_bound(making, prefix);
+    if (!making->failed) {
+        ((uint8_t *)(uintptr_t)end.data)[end.size - 1]++;
+    }
+    return end;
+}
+
+/* Adds the texts that begin with a prefix, as far as entries have it. */
+static void add_prefixed(range_making *making, pt_slice prefix)
+{
+    size_t size = prefix.size < PT_ENTRY_VALUE_MAX ? prefix.size : PT_ENTRY_VALUE_MAX;
+    pt_buffer_clear(making->part);
+    pt_entry_append_prefix(making->part, pt_slice_of(prefix.data, size));
+    if (making->part->failed) {
+        making->failed = true;
+        return;
+    }
+    pt_slice part = pt_buffer_slice(making->part);
+    add_range(making, copy_bound(making, part), end_of_prefix(making, part), false);
+}
+
+/* Adds what may pass if texts are not judged. In UTF-16 another text may begin with the prefix. */
+static void add_unjudged_texts(range_making *making)
+{
+    const pt_comparison *comparison = making->comparison;
+    if (comparison->op == PT_OP_STARTS_WITH && !comparison->only_equal) {
+        add_prefixed(making, comparison->values[0].bytes);
+    } else {
+        add_class(making, PT_ENTRY_TEXT);
+    }
+}
+
 static void add_texts(range_making *making)
 {
     const pt_comparison *comparison = making->comparison;
     switch (judge_types(making, TEXTS)) {
     case PT_JUDGE_NONE:
-        add_class(making, PT_ENTRY_TEXT);
+        add_unjudged_texts(making);
         return;
     case PT_JUDGE_ALL:
         break;

@@ -283,20 +283,24 @@ static int take_entry_row(pt_index_search *search, pt_scan *scan, pt_error *erro
     return fetch_entity(search, scan, error);
 }
 
+/* Moves the scan to the next sorted row whose entity is still there. */
 static int next_sorted(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error)
 {
-    *eof = search->next_row == search->row_count;
-    if (*eof) {
-        return SQLITE_OK;
-    }
-    size_t at = search->next_row++;
     bool forward = search->direction == PT_FORWARD;
-    const sorted_row *row = &search->rows[forward ? at : search->row_count - 1 - at];
-    if (!make_entity_point(search, row->key)) {
-        return pt_error_nomem(error);
+    bool found = false;
+    int rc = SQLITE_OK;
+    *eof = false;
+    while (rc == SQLITE_OK && !found && !*eof) {
+        *eof = search->next_row == search->row_count;
+        if (!*eof) {
+            size_t at = search->next_row++;
+            const sorted_row *row = &search->rows[forward ? at : search->row_count - 1 - at];
+            rc = make_entity_point(search, row->key) ? seek_entity(search, scan, error)
+                                                     : pt_error_nomem(error);
+            found = scan->valid;
+        }
     }
-    int rc = seek_entity(search, scan, error);
-    return rc == SQLITE_OK && !scan->valid ? next_sorted(search, scan, eof, error) : rc;
+    return rc;
 }
 
 int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error)

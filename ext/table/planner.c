@@ -160,7 +160,7 @@ static column_terms terms_of_column(const pt_table *table, sqlite3_index_info *i
         }
         terms.equal = terms.equal || (op == PT_OP_EQ && !list);
         terms.listed = terms.listed || list;
-        terms.bounds += op != PT_OP_EQ;
+        terms.bounds += op == PT_OP_EQ ? 0 : op == PT_OP_STARTS_WITH ? 2 : 1;
         terms.used |= UINT64_C(1) << i;
     }
     return terms;
@@ -500,7 +500,8 @@ static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
         if ((index->used >> i & 1) != 0) {
             int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
             bool declared = column < table->config.column_count;
-            sqlite3_str_appendf(text, "%s%s%s", separator,
+            bool prefix = info->aConstraint[i].op == PT_CONSTRAINT_STARTS_WITH;
+            sqlite3_str_appendf(text, prefix ? "%spt_starts_with(%s,?)" : "%s%s%s", separator,
                                 declared ? table->config.columns[column].name : "Timestamp",
                                 pt_terms_shown(info, i));
             separator = " AND ";

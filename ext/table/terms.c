@@ -139,6 +139,18 @@ static int term_column(const pt_term_rules *rules, const sqlite3_index_info *inf
     return column < rules->config->column_count ? column : -1;
 }
 
+/*
+ * pt_starts_with is left to older versions, which pass one in the ON of a LEFT JOIN to the table on
+ * the left, whose rows must stay.
+ */
+enum { PREFIX_SINCE_SQLITE = 3051001 };
+
+static bool is_prefix_term(const sqlite3_index_info *info, int i)
+{
+    return info->aConstraint[i].op == PT_CONSTRAINT_STARTS_WITH &&
+           sqlite3_libversion_number() >= PREFIX_SINCE_SQLITE;
+}
+
 pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *info, int i,
                              bool *list)
 {
@@ -147,6 +159,9 @@ pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *inf
     bool about_null =
         op == SQLITE_INDEX_CONSTRAINT_ISNULL || op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
     *list = sqlite3_vtab_in(info, i, -1) != 0;
+    if (is_prefix_term(info, i)) {
+        return PT_OP_STARTS_WITH;
+    }
     bool unknown = op == SQLITE_INDEX_CONSTRAINT_EQ && !*list &&
                    may_be_row_value(column_type(rules->config, column), info, i);
     return about_null || unknown ? PT_OP_OTHER : judged_op(rules, column, info, i);
@@ -167,6 +182,9 @@ static bool make_term(const pt_term_rules *rules, sqlite3_index_info *info, int 
              : op == SQLITE_INDEX_CONSTRAINT_EQ &&
                    may_be_row_value(column_type(rules->config, column), info, i)) {
         judged = PT_OP_OTHER; /* one row is not worth reading a list */
+    }
+    if (indexed && is_prefix_term(info, i)) {
+        judged = PT_OP_STARTS_WITH;
     }
     unsigned flags = list ? TERM_LIST : 0;
     if (indexed) {
@@ -298,10 +316,10 @@ static int check_boolean(const char *column, sqlite3_value *value, pt_error *err
 
 /* --- xFilter --- */
 
-typedef int (*value_adder)(pt_comparison *comparison, sqlite3_value *value, pt_arena *arena);
+typedef int value_adder(pt_comparison *comparison, sqlite3_value *value, pt_arena *arena);
 
 /* Takes one value, for a judged term (else NULL), a checked column, or both. */
-static int take_value(pt_terms *terms, pt_term *term, const char *checked, value_adder add,
+static int take_value(pt_terms *terms, pt_term *term, const char *checked, value_adder *add,
                       sqlite3_value *value, pt_error *error)
 {
     int rc = checked != NULL ? check_boolean(checked, value, error) : SQLITE_OK;
@@ -360,9 +378,11 @@ static int take_argument(pt_terms *terms, const pt_term_table *table, const cond
         pt_comparison_find_all(&term->comparison);
         return SQLITE_OK;
     }
+    value_adder *add =
+        given->op == PT_OP_STARTS_WITH ? pt_comparison_add_prefix : pt_comparison_add_argument;
     int rc = (given->flags & TERM_LIST) != 0
                  ? take_list(terms, term, checked, argument, error)
-                 : take_value(terms, term, checked, pt_comparison_add_argument, argument, error);
+                 : take_value(terms, term, checked, add, argument, error);
     if (rc == SQLITE_OK && term != NULL) {
         pt_comparison_end(&term->comparison);
         terms->never = terms->never || pt_comparison_is_never(&term->comparison);

@@ -64,7 +64,7 @@ enum { PT_INDEXED_TERMS_MAX = 64 }; /* only of the first constraints */
 pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *info, int i,
                              bool *list);
 
-/* How a condition looks after the column's name: "=?". */
+/* How a condition that is judged looks after the column's name: "=?". */
 const char *pt_terms_shown(sqlite3_index_info *info, int i);
 
 /*

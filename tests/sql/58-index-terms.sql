@@ -50,3 +50,22 @@ CREATE VIRTUAL TABLE Strict USING ptable(Age Int32, index(Timestamp), scan=deny,
 SELECT RowKey FROM Strict ORDER BY Timestamp LIMIT 2;
 SELECT RowKey FROM Strict WHERE Timestamp < (SELECT at FROM Seen WHERE id = '3');
 SELECT RowKey FROM Strict ORDER BY Timestamp;
+
+-- pt_starts_with on a property; since SQLite 3.51.1 by an index. Older versions hand one in the ON
+-- of a LEFT JOIN to the table on the left.
+CREATE VIRTUAL TABLE Word USING ptable(W String, At DateTime, N Int32, index(W), index(PartitionKey, At), index(N, W), store='terms.ptable');
+INSERT INTO Word VALUES ('p', '1', 'ape', '2026-01-01', 12), ('p', '2', 'apple', '2026-02-01', 1), ('p', '3', 'Ape', '2025-01-01', 12), ('q', '4', 'bee', NULL, 2);
+INSERT INTO Word(PartitionKey, RowKey, Properties) VALUES ('p', '5', '{"W":12,"N":"1x"}'), ('p', '6', '{"W":null,"N":1}'),
+  ('p', '7', '{"W":"YXA=","W@odata.type":"Edm.Binary"}'), ('p', '8', '{"W":"ap\u0000x"}');
+.eqp on
+SELECT RowKey FROM Word WHERE pt_starts_with(W, 'ap');
+SELECT RowKey FROM Word WHERE PT_STARTS_WITH(W, '1');
+SELECT RowKey FROM Word WHERE pt_starts_with(W, 'ap' || char(0));
+SELECT RowKey, W FROM Word WHERE pt_starts_with(W, lower('AP')) AND W >= 'app' ORDER BY W DESC;
+SELECT RowKey FROM Word WHERE PartitionKey = 'p' AND pt_starts_with(At, '2026-');
+SELECT RowKey FROM Word WHERE N = 12 AND pt_starts_with(W, 'a');
+SELECT RowKey FROM Word WHERE pt_starts_with(N, 1);
+SELECT count(*) FROM Word WHERE pt_starts_with(W, NULL);
+SELECT w.RowKey FROM (SELECT 'a' AS k UNION SELECT 'b') LEFT JOIN Word w ON pt_starts_with(w.W, k);
+SELECT w.RowKey, k FROM Word w LEFT JOIN (SELECT 1 AS k) ON pt_starts_with(w.W, 'b');
+.eqp off

@@ -237,6 +237,53 @@ static void a_walk_goes_on_in_the_parent_only(void **state)
     check_parent(all, 6);
 }
 
+/* --- Indexes --- */
+
+static sqlite3_stmt *entries_walk;
+
+static void use_indexes(scene *all)
+{
+    child_expects(sqlite3_step(walk) == SQLITE_CANTOPEN);
+    child_expects(sqlite3_step(entries_walk) == SQLITE_CANTOPEN);
+    child_expects(is_refused(all->db, "SELECT W FROM i WHERE V = 1"));
+    child_expects(is_refused(all->db, "INSERT INTO i VALUES('p', 'd', 4, 4)"));
+    child_expects(is_refused(all->db, "DELETE FROM pt_indexes"));
+    sqlite3_finalize(walk);
+    sqlite3_finalize(entries_walk);
+    sqlite3 *db = open_with_table(all->folder);
+    child_expects(code_of(db,
+                          "CREATE VIRTUAL TABLE i USING ptable(V Int32, W Int32, index(V), "
+                          "store='%s/" STORE "', sync='off')",
+                          all->folder) == SQLITE_OK);
+    child_expects(first_number(db, "SELECT W FROM i WHERE V = 2", -1) == 20);
+    child_expects(code_of(db, "UPDATE i SET V = 7 WHERE V = 2") == SQLITE_OK);
+    child_expects(first_number(db, "SELECT W FROM i WHERE V = 7", -1) == 20);
+    child_expects(sqlite3_close(db) == SQLITE_OK);
+}
+
+static void an_index_is_used_on_both_sides_of_a_fork(void **state)
+{
+    scene *all = *state;
+    run(all->db,
+        "CREATE VIRTUAL TABLE i USING ptable(V Int32, W Int32, index(V), store='%s/" STORE
+        "', sync='off'); INSERT INTO i VALUES('p', 'a', 3, 30), ('p', 'b', 2, 20), ('p', 'c', 1, "
+        "10)",
+        all->folder);
+    walk = step_into(all->db, "SELECT W FROM i WHERE V > 0 ORDER BY V");
+    entries_walk = step_into(all->db, "SELECT V FROM i WHERE V > 0 ORDER BY V DESC");
+    child forked = fork_child(use_indexes, all);
+    assert_int_equal(sqlite3_step(walk), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(walk, 0), 20);
+    let_go(&forked);
+    expect_rest(walk, 1);
+    expect_rest(entries_walk, 2);
+    assert_number(all->db, 10, "SELECT W FROM i WHERE V = 1");
+    assert_number(all->db, 20, "SELECT W FROM i WHERE V = 7");
+    run(all->db, "INSERT INTO i VALUES('p', 'd', 2, 40)");
+    assert_number(all->db, 40, "SELECT W FROM i WHERE V = 2");
+    assert_number(all->db, 1, "SELECT pt_check('%s/" STORE "') = 'ok'", all->folder);
+}
+
 static void use_private(scene *all)
 {
     child_expects(is_refused(all->db, "SELECT * FROM m"));
@@ -349,6 +396,7 @@ int main(void)
         scene_test(a_transaction_stays_the_parents),
         scene_test(a_child_cannot_end_the_parents_transaction),
         scene_test(a_walk_goes_on_in_the_parent_only),
+        scene_test(an_index_is_used_on_both_sides_of_a_fork),
         scene_test(a_private_store_is_the_parents_too),
         scene_test(a_child_may_fork_again),
         scene_test(a_child_has_no_descriptor_of_what_was_no_store),

@@ -122,6 +122,79 @@ static void times_and_guids(void **state)
     assert_range_of(PT_STRING, PT_OP_EQ, "'2026'", times, "<20>..<21> ");
 }
 
+static pt_comparison begin_with(const char *prefix, bool other_encoding)
+{
+    pt_comparison comparison;
+    pt_comparison_begin(&comparison, PT_STRING, PT_OP_STARTS_WITH, other_encoding);
+    sqlite3_value *sql = value_of(prefix);
+    assert_int_equal(pt_comparison_add_prefix(&comparison, sql, &arena), SQLITE_OK);
+    sqlite3_value_free(sql);
+    pt_comparison_end(&comparison);
+    return comparison;
+}
+
+static void assert_range_of_prefix(const char *prefix, unsigned has, const char *expected)
+{
+    pt_comparison comparison = begin_with(prefix, false);
+    const pt_comparison *one = &comparison;
+    assert_ranges(&one, 1, has, expected);
+}
+
+/* A number or a Binary may begin with any text, too, once it is shown as one. */
+static void prefixes(void **state)
+{
+    (void)state;
+    const unsigned texts = 1 << PT_STRING;
+    assert_range_of_prefix("'abc'", texts, "<20>abc..<20>abd ");
+    assert_range_of_prefix("'5'", 1 << PT_DATETIME | 1 << PT_GUID, "<20>5..<20>6 ");
+    assert_range_of_prefix("5", texts, "<20>5..<20>6 ");
+    assert_range_of_prefix("x'61'", texts, "<20>a..<20>b ");
+    assert_range_of_prefix("'a'", texts | 1 << PT_INT32 | 1 << PT_BINARY,
+                           "<10>..<11> <20>a..<20>b <30>..<31> ");
+    assert_range_of_prefix("'NaN'", 1 << PT_DOUBLE, "<10>..<11> <20>NaN<00><01> ");
+    assert_range_of_prefix("''", texts, "<20>..<21> ");
+    assert_range_of_prefix("NULL", texts, "");
+    assert_range_of_prefix("'a' || char(0)", texts, "<20>a<00><ff>..<20>a<01> ");
+    assert_range_of_prefix("CAST(x'41FFFF' AS TEXT)", texts, "<20>A<ff><ff>..<20>B ");
+    assert_range_of_prefix("CAST(x'FF' AS TEXT)", texts, "<20><ff>..<21> ");
+    pt_comparison comparison = begin_with("'a'", true);
+    const pt_comparison *one = &comparison;
+    assert_ranges(&one, 1, texts, "<20>..<21> ");
+    assert_int_equal(pt_comparison_judging(&comparison, PT_STRING), PT_JUDGE_NONE);
+    assert_int_equal(pt_comparison_judging(&comparison, PT_NONE), PT_JUDGE_ALL);
+}
+
+/* Entries have the first bytes of a value only. */
+static void long_prefixes_are_cut(void **state)
+{
+    (void)state;
+    pt_comparison comparison = begin_with("printf('%.*c', 300, 'x')", false);
+    const pt_comparison *one = &comparison;
+    pt_value_ranges ranges;
+    assert_int_equal(pt_value_ranges_set(&ranges, &one, 1, 1 << PT_STRING, &arena, &scratch),
+                     SQLITE_OK);
+    assert_int_equal(ranges.count, 1);
+    assert_int_equal(ranges.ranges[0].low.size, 1 + 255);
+    assert_int_equal(ranges.ranges[0].high.size, 1 + 255);
+}
+
+static void a_prefix_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    sqlite3_value *value = value_of("'abc'");
+    for (int n = 0, hit = 1; hit != 0; n++) {
+        pt_arena own = {0};
+        pt_comparison comparison;
+        pt_comparison_begin(&comparison, PT_STRING, PT_OP_STARTS_WITH, false);
+        failing_malloc_arm(n, false);
+        int rc = pt_comparison_add_prefix(&comparison, value, &own);
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        pt_arena_free(&own);
+    }
+    sqlite3_value_free(value);
+}
+
 /* Longer values have the part of their beginning. */
 static void long_texts_are_not_told_apart(void **state)
 {
@@ -172,18 +245,14 @@ static void values_of_an_in_come_in_order(void **state)
     assert_ranges(&one, 1, 1 << PT_INT32, "<00> <10><c0><00><00><00><00><00><00><00> ");
 }
 
-static void running_out_of_memory_is_reported(void **state)
+static void assert_no_memory_is_reported(const pt_comparison *const *comparisons, unsigned count)
 {
-    (void)state;
-    pt_comparison low = compare(PT_STRING, PT_OP_GE, "'a'");
-    pt_comparison high = compare(PT_STRING, PT_OP_LT, "'b'");
-    const pt_comparison *both[] = {&low, &high};
     pt_value_ranges ranges;
     for (int n = 0;; n++) {
         pt_arena own = {0};
         pt_buffer part = {0};
         failing_malloc_arm(n, false);
-        int rc = pt_value_ranges_set(&ranges, both, 2, 1 << PT_STRING, &own, &part);
+        int rc = pt_value_ranges_set(&ranges, comparisons, count, 1 << PT_STRING, &own, &part);
         bool hit = failing_malloc_disarm();
         assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
         pt_arena_free(&own);
@@ -193,6 +262,17 @@ static void running_out_of_memory_is_reported(void **state)
             break;
         }
     }
+}
+
+static void running_out_of_memory_is_reported(void **state)
+{
+    (void)state;
+    pt_comparison low = compare(PT_STRING, PT_OP_GE, "'a'");
+    pt_comparison high = compare(PT_STRING, PT_OP_LT, "'b'");
+    assert_no_memory_is_reported((const pt_comparison *[]){&low, &high}, 2);
+    /* Parts that fill several chunks of memory. */
+    pt_comparison prefix = begin_with("printf('%.*c', 300, 'x')", false);
+    assert_no_memory_is_reported((const pt_comparison *[]){&prefix, &low}, 2);
 }
 
 static int free_arena(void **state)
@@ -210,6 +290,9 @@ int main(void)
         cmocka_unit_test(exact_texts),
         cmocka_unit_test(numbers),
         cmocka_unit_test(times_and_guids),
+        cmocka_unit_test(prefixes),
+        cmocka_unit_test(long_prefixes_are_cut),
+        cmocka_unit_test(a_prefix_may_run_out_of_memory),
         cmocka_unit_test(long_texts_are_not_told_apart),
         cmocka_unit_test(several_comparisons_hold_together),
         cmocka_unit_test(values_of_an_in_come_in_order),

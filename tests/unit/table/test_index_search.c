@@ -225,6 +225,29 @@ static void a_lost_index_is_replaced_by_sorting(void **state)
     close_database(db);
 }
 
+/* Rows that were sorted are found by their keys, one after the other. */
+static void sorted_rows_that_are_gone_are_passed_over(void **state)
+{
+    static const char sql[] = "SELECT RowKey FROM %s WHERE S >= 'x' ORDER BY S";
+    sqlite3 *db = open_twins(*state);
+    run(db,
+        "DELETE FROM m WHERE S > 'x'; INSERT INTO m(PartitionKey, RowKey, S) VALUES "
+        "('u', 'first', " LONG_TEXT "'0'), ('u', 'last', " LONG_TEXT "'a'); BEGIN; SAVEPOINT s; "
+        "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < 1000) "
+        "INSERT INTO m(PartitionKey, RowKey, S) SELECT 'u', i, " LONG_TEXT "i FROM k");
+    assert_true(plan_has(db, sql, "index query: S>=? (S,X)"));
+    sqlite3_stmt *walk = prepare(db, sql, "m");
+    assert_int_equal(sqlite3_step(walk), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(walk, 0), "first");
+    run(db, "ROLLBACK TO s");
+    assert_int_equal(sqlite3_step(walk), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(walk, 0), "last");
+    assert_int_equal(sqlite3_step(walk), SQLITE_DONE);
+    sqlite3_finalize(walk);
+    run(db, "COMMIT");
+    close_database(db);
+}
+
 int main(void)
 {
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -232,6 +255,7 @@ int main(void)
         folder_test(rows_are_in_the_order_of_a_table),
         folder_test(whole_values_are_unique),
         folder_test(many_values_of_several_columns_are_combined),
+        folder_test(sorted_rows_that_are_gone_are_passed_over),
         folder_test(a_lost_index_is_replaced_by_sorting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
