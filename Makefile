@@ -41,8 +41,11 @@
 #                        their own SQL: tests/test_clients.sh, tests/test_tools.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
-#   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
-#   make dist            source archive of the last commit
+#   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it. LIBDIR, DATADIR and
+#                        DOCDIR are the folders of libraries, of examples and scripts, and of documents
+#   make dist            source archive of the last commit, in build/dist
+#   make deb             Debian packages of the last commit, in build/dist; make test-deb tries them in a
+#                        fresh Debian
 #   make amalgamation    all source in build/amalgamation/ptable.c, to be compiled without the rest;
 #                        make test-amalgamation runs the SQL tests with it
 #
@@ -51,6 +54,9 @@
 # values.
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share/ptable
+DOCDIR ?= $(PREFIX)/share/doc/ptable
 CFLAGS ?= -O2 -g
 BUILD ?= build
 OUT ?= .
@@ -174,7 +180,7 @@ $(OUT)/libptable.a $(OUT)/libptable_service.a $(BUILD)/debug/libptable.a \
 $(BUILD)/loadable/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call step,loadable,compiling $(call plain,$(OUT)/ptable.so): $(words $(SOURCES)) files)
-	$(Q)$(COMPILE) $(LTO) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) $(LTO) $(if $(LTO),-frandom-seed=$<) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -587,7 +593,7 @@ lint-shell:
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
-libdir=$${prefix}/lib
+libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)
 includedir=$${prefix}/include
 
 Name: ptable
@@ -600,7 +606,7 @@ endef
 
 define SERVICE_PKG_CONFIG_FILE
 prefix=$(PREFIX)
-libdir=$${prefix}/lib
+libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)
 includedir=$${prefix}/include
 
 Name: ptable_service
@@ -615,13 +621,12 @@ SQL_SCRIPTS := $(wildcard sql/*.sql)
 EXAMPLE_FILES := $(wildcard examples/*)
 EXAMPLE_PROGRAMS := $(filter %.sh %.py %.pl,$(EXAMPLE_FILES))
 DOCUMENTS := README.md $(sort $(wildcard */README.md))
-INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h \
-    lib/ptable_service.so lib/libptable_service.a lib/pkgconfig/ptable_service.pc \
-    include/ptable_service.h \
-    $(SQL_SCRIPTS:%=share/ptable/%) $(EXAMPLE_FILES:%=share/ptable/%) \
-    $(DOCUMENTS:%=share/doc/ptable/%)
-INSTALLED_FOLDERS := share/ptable/sql share/ptable/examples share/ptable \
-    $(patsubst %/README.md,share/doc/ptable/%,$(wildcard */README.md)) share/doc/ptable
+INSTALLED := $(LIBDIR)/ptable.so $(LIBDIR)/libptable.a $(LIBDIR)/pkgconfig/ptable.pc \
+    $(PREFIX)/include/ptable.h $(LIBDIR)/ptable_service.so $(LIBDIR)/libptable_service.a \
+    $(LIBDIR)/pkgconfig/ptable_service.pc $(PREFIX)/include/ptable_service.h \
+    $(SQL_SCRIPTS:%=$(DATADIR)/%) $(EXAMPLE_FILES:%=$(DATADIR)/%) $(DOCUMENTS:%=$(DOCDIR)/%)
+INSTALLED_FOLDERS := $(DATADIR)/sql $(DATADIR)/examples $(DATADIR) \
+    $(patsubst %/README.md,$(DOCDIR)/%,$(wildcard */README.md)) $(DOCDIR)
 
 .PHONY: demo demo-all install uninstall dist amalgamation clean
 demo demo-all:
@@ -632,33 +637,44 @@ demo demo-all:
 install: all
 	$(file >$(BUILD)/ptable.pc,$(PKG_CONFIG_FILE))
 	$(call step,install,installing ptable into $(DESTDIR)$(PREFIX))
-	$(Q)install -D -m 644 $(OUT)/ptable.so $(DESTDIR)$(PREFIX)/lib/ptable.so
-	$(Q)install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(PREFIX)/lib/libptable.a
-	$(Q)install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable.pc
+	$(Q)install -D -m 644 $(OUT)/ptable.so $(DESTDIR)$(LIBDIR)/ptable.so
+	$(Q)install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(LIBDIR)/libptable.a
+	$(Q)install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ptable.pc
 	$(Q)install -D -m 644 ext/ptable.h $(DESTDIR)$(PREFIX)/include/ptable.h
 ifneq ($(HAS_SERVICE),)
 	$(file >$(BUILD)/ptable_service.pc,$(SERVICE_PKG_CONFIG_FILE))
-	$(Q)install -D -m 644 $(OUT)/ptable_service.so $(DESTDIR)$(PREFIX)/lib/ptable_service.so
-	$(Q)install -D -m 644 $(OUT)/libptable_service.a $(DESTDIR)$(PREFIX)/lib/libptable_service.a
+	$(Q)install -D -m 644 $(OUT)/ptable_service.so $(DESTDIR)$(LIBDIR)/ptable_service.so
+	$(Q)install -D -m 644 $(OUT)/libptable_service.a $(DESTDIR)$(LIBDIR)/libptable_service.a
 	$(Q)install -D -m 644 $(BUILD)/ptable_service.pc \
-	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable_service.pc
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/ptable_service.pc
 	$(Q)install -D -m 644 ext/ptable_service.h $(DESTDIR)$(PREFIX)/include/ptable_service.h
 endif
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/sql $(SQL_SCRIPTS)
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/examples \
+	$(Q)install -D -m 644 -t $(DESTDIR)$(DATADIR)/sql $(SQL_SCRIPTS)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(DATADIR)/examples \
 	    $(filter-out $(EXAMPLE_PROGRAMS),$(EXAMPLE_FILES))
-	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/ptable/examples $(EXAMPLE_PROGRAMS)
+	$(Q)install -D -m 755 -t $(DESTDIR)$(DATADIR)/examples $(EXAMPLE_PROGRAMS)
 	$(Q)for page in $(DOCUMENTS); do \
-	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/doc/ptable/$$page || exit 1; done
+	    install -D -m 644 $$page $(DESTDIR)$(DOCDIR)/$$page || exit 1; done
 
 uninstall:
 	$(call step,uninstall,uninstalling from $(DESTDIR)$(PREFIX))
-	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
-	@rmdir $(INSTALLED_FOLDERS:%=$(DESTDIR)$(PREFIX)/%) 2>/dev/null || true
+	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)%)
+	@rmdir $(INSTALLED_FOLDERS:%=$(DESTDIR)%) 2>/dev/null || true
+
+# Packages are built from the last commit's archive, in build/dist, and tried by tests of their own.
+.PHONY: deb test-deb run-test-deb
+deb:
+	@.ci/deps build test service deb
+	@.packaging/build.sh build/dist deb
+
+test-deb: deb
+	+@$(SUBMAKE) run-$@
+
+run-test-deb:
+	$(Q)PT_PROGRAM_TIMEOUT=1800 $(RUN) tests/test_debian.sh
 
 dist:
-	@mkdir -p $(BUILD)
-	git archive --prefix=ptable-$(VERSION)/ -o $(BUILD)/ptable-$(VERSION).tar.gz HEAD
+	@.packaging/build.sh build/dist archive
 
 amalgamation:
 	@mkdir -p $(BUILD)/amalgamation

@@ -11,7 +11,8 @@
 set -eu
 
 examples=$(cd "$(dirname "$0")" && pwd -P)
-for library in "${PTABLE:-}" "$examples/../ptable.so" "$examples/../../../lib/ptable.so"; do
+for library in "${PTABLE:-}" "$examples/../ptable.so" "$examples/../../../lib/ptable.so" \
+    /usr/lib/*/ptable.so; do
     [ -z "$library" ] || [ ! -r "$library" ] || break
 done
 words=/usr/share/dict/american-english-huge
