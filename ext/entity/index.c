@@ -14,9 +14,6 @@ static_assert((int)PT_ENTRY_PARTS_MAX == (int)PT_KEY_PARTS_MAX, "every entry has
 /* Bytes of a part: the class, the Double, and how much greater the number is. */
 enum { DOUBLE_SIZE = 8, NUMBER_PART_SIZE = 1 + DOUBLE_SIZE, EXCESS_SIZE = 2 };
 
-/* Two bytes that end a text or binary, and that stand for a 00 in it. */
-enum { ESCAPE = 0x00, ESCAPED_NUL = 0xFF, ESCAPED_END = 0x01, END_SIZE = 2 };
-
 /* From here on not every integer has an equal Double. */
 static const double EXACT_INTEGERS_END = 9007199254740992.0;
 
@@ -136,8 +133,8 @@ static uint8_t *put_escaped_bytes(uint8_t *to, pt_slice bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {
         *to++ = bytes.data[i];
-        if (bytes.data[i] == ESCAPE) {
-            *to++ = ESCAPED_NUL;
+        if (bytes.data[i] == PT_ENTRY_ESCAPE) {
+            *to++ = PT_ENTRY_ESCAPED_NUL;
         }
     }
     return to;
@@ -147,7 +144,7 @@ static uint8_t *put_escaped_bytes(uint8_t *to, pt_slice bytes)
 static void append_part_bytes(pt_buffer *key, pt_entry_class class, pt_slice bytes)
 {
     size_t before = key->size;
-    size_t most = 1 + 2 * bytes.size + END_SIZE;
+    size_t most = 1 + 2 * bytes.size + PT_ENTRY_END_SIZE;
     uint8_t *at = pt_buffer_extend(key, most);
     if (at == NULL) {
         return;
@@ -167,8 +164,8 @@ static bool append_text_part(pt_buffer *key, pt_entry_class class, pt_slice byte
 {
     bool cut = bytes.size > limit;
     append_part_bytes(key, class, cut ? pt_slice_of(bytes.data, limit) : bytes);
-    pt_buffer_append_byte(key, ESCAPE);
-    pt_buffer_append_byte(key, ESCAPED_END);
+    pt_buffer_append_byte(key, PT_ENTRY_ESCAPE);
+    pt_buffer_append_byte(key, PT_ENTRY_ESCAPED_END);
     return cut;
 }
 
@@ -183,15 +180,15 @@ static size_t find_text_end(pt_slice bytes)
 {
     size_t at = 0;
     while (at < bytes.size) {
-        const uint8_t *found = memchr(bytes.data + at, ESCAPE, bytes.size - at);
+        const uint8_t *found = memchr(bytes.data + at, PT_ENTRY_ESCAPE, bytes.size - at);
         at = found != NULL ? (size_t)(found - bytes.data) : bytes.size;
-        if (bytes.size - at < END_SIZE) {
+        if (bytes.size - at < PT_ENTRY_END_SIZE) {
             break;
         }
-        if (bytes.data[at + 1] == ESCAPED_END) {
+        if (bytes.data[at + 1] == PT_ENTRY_ESCAPED_END) {
             return at;
         }
-        at += END_SIZE;
+        at += PT_ENTRY_END_SIZE;
     }
     return SIZE_MAX;
 }
@@ -199,17 +196,17 @@ static size_t find_text_end(pt_slice bytes)
 /* Reads the bytes of a text or binary from a part of this class. */
 static bool read_escaped(pt_slice part, pt_entry_class class, pt_slice *bytes, pt_buffer *scratch)
 {
-    if (part.size < 1 + END_SIZE || part.data[0] != (uint8_t) class) {
+    if (part.size < 1 + PT_ENTRY_END_SIZE || part.data[0] != (uint8_t) class) {
         return false;
     }
-    *bytes = pt_slice_of(part.data + 1, part.size - 1 - END_SIZE);
+    *bytes = pt_slice_of(part.data + 1, part.size - 1 - PT_ENTRY_END_SIZE);
     if (!pt_slice_has_nul(*bytes)) {
         return true;
     }
     pt_buffer_clear(scratch);
     for (size_t i = 0; i < bytes->size; i++) {
         pt_buffer_append_byte(scratch, bytes->data[i]);
-        i += bytes->data[i] == ESCAPE ? 1 : 0;
+        i += bytes->data[i] == PT_ENTRY_ESCAPE ? 1 : 0;
     }
     size_t size = scratch->size;
     pt_buffer_append_byte(scratch, 0);
@@ -298,7 +295,7 @@ size_t pt_entry_part_size(pt_slice bytes)
     case PT_ENTRY_TEXT:
     case PT_ENTRY_BINARY:
         end = find_text_end(pt_slice_of(bytes.data + 1, bytes.size - 1));
-        return end != SIZE_MAX ? 1 + end + END_SIZE : 0;
+        return end != SIZE_MAX ? 1 + end + PT_ENTRY_END_SIZE : 0;
     default:
         return 0;
     }

@@ -73,6 +73,23 @@ void pt_entry_append_prefix(pt_buffer *key, pt_slice prefix);
 /* The bytes of the part at the start of `bytes`; 0 if there is none, because the key is damaged. */
 size_t pt_entry_part_size(pt_slice bytes);
 
+/* What ends a text or binary, and stands for a 00 in it. */
+enum { PT_ENTRY_ESCAPE = 0x00, PT_ENTRY_ESCAPED_END = 0x01, PT_ENTRY_ESCAPED_NUL = 0xFF };
+enum { PT_ENTRY_END_SIZE = 2 };
+
+/* The same for a text without a 00: its bytes follow the class, and a 00 follows them. 0 for
+ * anything else. */
+static inline size_t pt_entry_plain_text_size(pt_slice bytes)
+{
+    if (bytes.size == 0 || bytes.data[0] != PT_ENTRY_TEXT) {
+        return 0;
+    }
+    const uint8_t *end = memchr(bytes.data, PT_ENTRY_ESCAPE, bytes.size - 1);
+    return end != NULL && end[1] == PT_ENTRY_ESCAPED_END
+               ? (size_t)(end - bytes.data) + PT_ENTRY_END_SIZE
+               : 0;
+}
+
 /* The bytes of `count` parts at the start of `bytes`; 0 if the key is damaged. */
 size_t pt_entry_parts_size(pt_slice bytes, unsigned count);
 

@@ -50,10 +50,7 @@ static pt_cursor *take_cursor(pt_table *table)
     if (cursor == NULL) {
         cursor = sqlite3_malloc64(sizeof *cursor);
         if (cursor != NULL) {
-            memset(cursor, 0, sizeof *cursor);
-            cursor->table = table;
-            cursor->row.table = table;
-            cursor->row.scan = &cursor->scan;
+            *cursor = (pt_cursor){.table = table, .row = {.table = table, .scan = &cursor->scan}};
         }
     }
     return cursor;
@@ -677,13 +674,10 @@ int pt_cursor_eof(sqlite3_vtab_cursor *base)
 /* --- xColumn --- */
 
 /* The first column is read after rows were counted: from now on each row is moved to. */
-__attribute__((noinline)) static int return_indirect_column(pt_cursor *cursor,
-                                                            sqlite3_context *context, int column)
+__attribute__((noinline)) static int stop_counting(pt_cursor *cursor, sqlite3_context *context,
+                                                   int column)
 {
     pt_error error = PT_ERROR_NONE;
-    if (!cursor->counts) {
-        return pt_index_search_column(cursor->search, &cursor->scan, &cursor->row, context, column);
-    }
     cursor->counts = cursor->indirect = false;
     cursor->is_plain = true;
     pt_row_moved(&cursor->row);
@@ -695,6 +689,10 @@ __attribute__((noinline)) static int return_indirect_column(pt_cursor *cursor,
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     pt_cursor *cursor = table_cursor_of(base);
-    return cursor->indirect ? return_indirect_column(cursor, context, column)
-                            : pt_row_column(&cursor->row, context, column);
+    if (!cursor->indirect) {
+        return pt_row_column(&cursor->row, context, column);
+    }
+    return cursor->counts ? stop_counting(cursor, context, column)
+                          : pt_index_search_column(cursor->search, &cursor->scan, &cursor->row,
+                                                   context, column);
 }

@@ -20,11 +20,11 @@ typedef struct sorted_row {
 } sorted_row;
 
 struct pt_index_search {
-    pt_index index; /* its names are not valid after the beginning */
+    pt_index index; /* the names of its columns are not valid after the beginning */
     uint32_t table_id;
     int declared[PT_ENTRY_COLUMNS_MAX]; /* the declared column of each, or -1 */
-    pt_buffer names;                    /* of the index's columns, if `loads` is not 0 */
-    unsigned loads;                     /* when `index` was found in the list: see pt_index_list */
+    pt_buffer names;                    /* of the index, whose key has them */
+    unsigned loads;                     /* when `index` was found in the list; 0: it was not */
     unsigned fixed;
     pt_direction direction;
     pt_scan scan; /* of the index */
@@ -33,8 +33,9 @@ struct pt_index_search {
     pt_buffer key; /* of an entity, and one 00 */
     pt_buffer order;
     pt_buffer large;
-    bool reads_entries; /* rows are shown from entries */
-    bool on_entry;      /* the row is */
+    bool reads_entries;  /* rows are shown from entries */
+    bool on_entry;       /* the row is */
+    pt_slice entity_key; /* of the entry */
     pt_entry_row entry;
     bool sorted;
     pt_arena row_arena;
@@ -154,10 +155,15 @@ static int find_index_of(pt_index_search *search, pt_table *table, const pt_inde
     const pt_index *index = pt_index_list_find(list, use->names);
     *found = index != NULL;
     search->loads = 0;
-    if (index != NULL) {
-        search->index = *index;
-        search->loads = pt_buffer_assign(&search->names, use->names) ? list->loads : 0;
+    if (index == NULL) {
+        return SQLITE_OK;
     }
+    if (!pt_buffer_assign(&search->names, use->names)) {
+        return pt_error_nomem(error);
+    }
+    search->index = *index;
+    search->index.names = pt_buffer_slice(&search->names);
+    search->loads = list->loads;
     return SQLITE_OK;
 }
 
@@ -214,30 +220,32 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
 
 /* --- Entries --- */
 
-static int report_entry(const pt_index_search *search, pt_error *error)
+/* Moves to the first entry in the ranges that were not begun. */
+__attribute__((noinline)) static int begin_next_range(pt_index_search *search, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
-                        "an index of the table is damaged in the store, in index number %u; drop "
-                        "the index (DELETE FROM pt_indexes) and make it again",
-                        search->index.id);
-}
-
-/* Moves to the next entry in the ranges. */
-static int step_entries(pt_index_search *search, pt_error *error)
-{
+    bool forward = search->direction == PT_FORWARD;
     int rc = SQLITE_OK;
-    if (search->at != 0) {
-        rc = pt_scan_step(&search->scan, error);
-    }
-    while (rc == SQLITE_OK && (search->at == 0 || !search->scan.valid) &&
-           search->at < search->ranges.count) {
-        bool forward = search->direction == PT_FORWARD;
+    search->scan.valid = false;
+    while (rc == SQLITE_OK && !search->scan.valid && search->at < search->ranges.count) {
         unsigned number = forward ? search->at : search->ranges.count - 1 - search->at;
         search->at++;
         rc = pt_scan_seek(&search->scan, search->ranges.ranges[number].low,
                           search->ranges.ranges[number].high, search->direction, error);
     }
     return rc;
+}
+
+/* Moves to the next entry in the ranges. */
+static inline int step_entries(pt_index_search *search, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (search->at != 0) {
+        rc = pt_scan_step(&search->scan, error);
+        if (rc != SQLITE_OK || search->scan.valid) {
+            return rc;
+        }
+    }
+    return begin_next_range(search, error);
 }
 
 /* Moves the scan of the table to an entity, whose key is followed by a 00 in search->key. */
@@ -247,13 +255,6 @@ static int seek_entity(pt_index_search *search, pt_scan *scan, pt_error *error)
     return pt_scan_seek(scan, pt_slice_of(high.data, high.size - 1), high, PT_FORWARD, error);
 }
 
-static int fetch_entity(pt_index_search *search, pt_scan *scan, pt_error *error)
-{
-    int rc = seek_entity(search, scan, error);
-    search->on_entry = false;
-    return rc == SQLITE_OK && !scan->valid ? report_entry(search, error) : rc;
-}
-
 static bool make_entity_point(pt_index_search *search, pt_slice entity_key)
 {
     pt_key_make(&search->key, search->table_id, entity_key);
@@ -261,30 +262,51 @@ static bool make_entity_point(pt_index_search *search, pt_slice entity_key)
     return !search->key.failed;
 }
 
-static int take_entry_row(pt_index_search *search, pt_scan *scan, pt_error *error)
+/* noinline, like next_sorted: rows of entries alone need neither. */
+__attribute__((noinline)) static int fetch_entity(pt_index_search *search, pt_scan *scan,
+                                                  pt_error *error)
 {
-    pt_slice key = search->scan.key;
-    pt_slice entry = pt_key_entity(key);
-    size_t parts = pt_entry_parts_size(entry, search->index.count);
-    search->on_entry = false;
-    if (parts == 0 || !pt_unseal(key, search->scan.record, &search->entry.types)) {
-        return report_entry(search, error);
-    }
-    if (!make_entity_point(search, pt_slice_of(entry.data + parts, entry.size - parts))) {
+    if (!make_entity_point(search, search->entity_key)) {
         return pt_error_nomem(error);
     }
-    if (search->reads_entries && pt_entry_row_is_whole(&search->entry)) {
-        search->on_entry = true;
-        search->entry.parts = pt_slice_of(entry.data, parts);
-        search->entry.lasts = !search->scan.on_pending && search->scan.base->key_lasts;
-        pt_scan_show_key(scan, pt_slice_of(search->key.data, search->key.size - 1));
-        return SQLITE_OK;
+    int rc = seek_entity(search, scan, error);
+    search->on_entry = false;
+    return rc == SQLITE_OK && !scan->valid ? pt_index_report_damage(&search->index, error) : rc;
+}
+
+/* Reads the entry that the scan of the index is on. Returns the bytes of its parts; 0 if it is
+ * damaged. */
+static inline size_t read_entry_parts(pt_index_search *search, pt_slice entry)
+{
+    pt_slice types;
+    bool lasts = !search->scan.on_pending && search->scan.base->key_lasts;
+    if (!pt_unseal(search->scan.key, search->scan.record, &types)) {
+        return 0;
     }
-    return fetch_entity(search, scan, error);
+    return search->reads_entries ? pt_entry_row_take(&search->entry, entry, types, lasts)
+                                 : pt_entry_parts_size(entry, search->index.count);
+}
+
+static inline int take_entry_row(pt_index_search *search, pt_scan *scan, pt_error *error)
+{
+    pt_slice entry = pt_key_entity(search->scan.key);
+    size_t parts = read_entry_parts(search, entry);
+    if (parts == 0) {
+        search->on_entry = false;
+        return pt_index_report_damage(&search->index, error);
+    }
+    search->entity_key = pt_slice_of(entry.data + parts, entry.size - parts);
+    search->on_entry = search->reads_entries && search->entry.whole;
+    if (!search->on_entry) {
+        return fetch_entity(search, scan, error);
+    }
+    pt_scan_show_key(scan, (pt_slice){0}); /* until a column needs it */
+    return SQLITE_OK;
 }
 
 /* Moves the scan to the next sorted row whose entity is still there. */
-static int next_sorted(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error)
+__attribute__((noinline)) static int next_sorted(pt_index_search *search, pt_scan *scan, bool *eof,
+                                                 pt_error *error)
 {
     bool forward = search->direction == PT_FORWARD;
     bool found = false;
@@ -309,7 +331,7 @@ int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_e
         return next_sorted(search, scan, eof, error);
     }
     int rc = step_entries(search, error);
-    *eof = rc == SQLITE_OK && (search->ranges.count == 0 || !search->scan.valid);
+    *eof = rc == SQLITE_OK && !search->scan.valid;
     if (rc == SQLITE_OK && !*eof) {
         rc = pt_view_step(scan->view, error);
     }
@@ -323,24 +345,41 @@ bool pt_index_search_reads_entries(const pt_index_search *search)
     return search->reads_entries;
 }
 
+/* For the columns of keys, which need no entity. */
+static int show_key(pt_index_search *search, pt_scan *scan, pt_error *error)
+{
+    if (scan->key.size == 0) {
+        if (!pt_key_make(&search->key, search->table_id, search->entity_key)) {
+            return pt_error_nomem(error);
+        }
+        pt_scan_show_key(scan, pt_buffer_slice(&search->key));
+    }
+    return SQLITE_OK;
+}
+
 /* *shown = false: the row has the column. */
 static int show_from_entry(pt_index_search *search, pt_scan *scan, pt_row *row,
                            sqlite3_context *context, int column, bool *shown, pt_error *error)
 {
     int entity_key = PT_COLUMN_FIRST + row->table->config.column_count + PT_TAIL_ENTITY_KEY;
     if (!pt_entry_row_show(&search->entry, context, column, shown)) {
-        return search->entry.scratch.failed ? pt_error_nomem(error) : report_entry(search, error);
+        return search->entry.scratch.failed ? pt_error_nomem(error)
+                                            : pt_index_report_damage(&search->index, error);
     }
-    if (*shown || column < PT_COLUMN_FIRST || column >= entity_key) {
-        return SQLITE_OK; /* keys need no entity */
+    if (*shown) {
+        return SQLITE_OK;
+    }
+    if (column < PT_COLUMN_FIRST || column >= entity_key) {
+        return show_key(search, scan, error);
     }
     int rc = fetch_entity(search, scan, error);
     pt_row_moved(row);
     return rc == SQLITE_OK && scan->on_pending ? pt_row_open(row, error) : rc;
 }
 
-int pt_index_search_column(pt_index_search *search, pt_scan *scan, pt_row *row,
-                           sqlite3_context *context, int column)
+/* noinline, so that a text of the entry needs no error. */
+__attribute__((noinline)) static int show_column(pt_index_search *search, pt_scan *scan,
+                                                 pt_row *row, sqlite3_context *context, int column)
 {
     pt_error error = PT_ERROR_NONE;
     bool shown = false;
@@ -349,6 +388,14 @@ int pt_index_search_column(pt_index_search *search, pt_scan *scan, pt_row *row,
         return pt_table_fail(row->table, &error);
     }
     return shown ? SQLITE_OK : pt_row_column(row, context, column);
+}
+
+int pt_index_search_column(pt_index_search *search, pt_scan *scan, pt_row *row,
+                           sqlite3_context *context, int column)
+{
+    bool shown = search->on_entry && !row->may_change &&
+                 pt_entry_row_show_text(&search->entry, context, column);
+    return shown ? SQLITE_OK : show_column(search, scan, row, context, column);
 }
 
 /* --- Sorting --- */

@@ -63,6 +63,8 @@ CREATE TEMP TABLE key AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1
 EOF
 cp names.sql look_up.sql
 echo "SELECT count(t.City) FROM key CROSS JOIN t WHERE t.Name = key.name;" >>look_up.sql
+for_each 100 "SELECT count(Name) FROM (SELECT Name FROM t WHERE Name >= 'name %03d' LIMIT 100);" \
+    >entries.sql
 echo "UPDATE t SET Age = Age + 1 WHERE RowKey LIKE '%7';" >update.sql
 echo "DELETE FROM t WHERE PartitionKey = 'p03';" >delete.sql
 for_each 300 "INSERT INTO t(PartitionKey, RowKey, Name, Age) VALUES ('q', '%04d', 'n', 1);" \
@@ -185,6 +187,7 @@ EOF
         indexed=_indexed
         account load_with_index 10000 '' load_indexed.sql
         account look_up_by_index 5000 'load_indexed.sql names.sql' load_indexed.sql look_up.sql
+        account range_of_entries 10000 load_indexed.sql load_indexed.sql entries.sql
     } | print_account
     exit
 fi
@@ -216,6 +219,8 @@ row() {
     row autocommit 300 "$loaded" empty.sql load.sql autocommit.sql
     indexed=$(instructions_of empty_indexed.sql)
     row load_with_index 10000 "$indexed" empty_indexed.sql load_indexed.sql
+    loaded=$(instructions_of empty_indexed.sql load_indexed.sql)
+    row range_of_entries 10000 "$loaded" empty_indexed.sql load_indexed.sql entries.sql
     named=$(instructions_of empty_indexed.sql load_indexed.sql names.sql)
     row look_up_by_index 5000 "$named" empty_indexed.sql load_indexed.sql look_up.sql
 } >now

@@ -61,7 +61,7 @@ static void an_entry_without_entity_is_found(void **state)
     put_sealed("entities", BYTES("\4\x20two\0\1a\0009"), BYTES("\1"));
     expect("index 'S' of table 'One': its entries are not those of the table's entities");
     assert_statement_fails("SELECT * FROM One WHERE S = 'two'", SQLITE_CORRUPT_VTAB,
-                           "an index of the table is damaged");
+                           "an entry of index 'S' is damaged");
     mend_index();
 }
 
@@ -80,7 +80,7 @@ static void a_damaged_entry_is_found(void **state)
     expect("index 'S' of table 'One', PartitionKey");
     expect("an entry is damaged");
     assert_statement_fails("SELECT * FROM One WHERE S = 'one'", SQLITE_CORRUPT_VTAB,
-                           "an index of the table is damaged");
+                           "an entry of index 'S' is damaged");
     mend_index();
 }
 
@@ -152,7 +152,7 @@ static void each_damaged_byte_of_a_record_is_found(void **state)
         flip_at("entities", BYTES(ENTRY_OF_A1), i);
         assert_found("the record", i);
         assert_statement_fails("SELECT * FROM One WHERE S = 'one'", SQLITE_CORRUPT_VTAB,
-                               "an index of the table is damaged");
+                               "an entry of index 'S' is damaged");
         flip_at("entities", BYTES(ENTRY_OF_A1), i);
     }
     assert_indexes_are_sound();

@@ -159,12 +159,14 @@ static void damaged_entries_are_refused(void **state)
         sqlite3_free(report);
         if (!damaged[i].readable && key.data[1] == 0x20) {
             assert_is_corrupt("SELECT * FROM One WHERE S >= 'o' AND S < 'p'",
-                              "an index of the table is damaged");
+                              "an entry of index 'S' is damaged");
         }
         make_again(state);
     }
     put_sealed("entities", BYTES(ENTRY_OF_A1), BYTES(""));
     expect("an entry is damaged");
+    assert_is_corrupt("SELECT S FROM One WHERE S >= 'o' AND S < 'p'",
+                      "an entry of index 'S' is damaged");
 }
 
 /* The entry of the first entity in the unique index: A is 1. */

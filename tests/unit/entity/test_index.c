@@ -229,6 +229,10 @@ static void values_are_read_back(void **state)
         size_t size = key.size;
         pt_buffer_append_text(&key, "p");
         assert_int_equal(pt_entry_part_size(pt_buffer_slice(&key)), size);
+        bool plain =
+            key.data[0] == PT_ENTRY_TEXT && memchr(key.data, 0, size) == key.data + size - 2;
+        assert_int_equal(pt_entry_plain_text_size(pt_buffer_slice(&key)), plain ? size : 0);
+        assert_int_equal(pt_entry_plain_text_size(pt_slice_of(key.data, size - 1)), 0);
         assert_int_equal((type & PT_ENTRY_CUT) != 0, is_cut(&value));
         bool negative_zero = value.type == PT_DOUBLE && value.real == 0 && signbit(value.real);
         assert_int_equal((type & PT_ENTRY_INEXACT) != 0, negative_zero);
