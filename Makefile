@@ -69,7 +69,9 @@ GCC = $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/null)
 LTO := $(if $(filter file,$(origin CFLAGS)),$(if $(GCC),-flto=auto))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(PLAIN_INLINE) $(CPPFLAGS) $(CFLAGS)
+# With -Og, GCC cannot inline all that xxhash demands. No macro tells of -Og.
+PLAIN_INLINE = $(if $(filter -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS=1)
 LIBS := -llmdb -luuid -lpthread -lm
 SERVICE_LIBS := -lcurl -lnettle
 SHARED_LIBS := -luuid -lpthread -lm

@@ -189,7 +189,7 @@ static void refuse_part(batch *performed, const request *operation, bool is_sing
 static bool perform_operations(batch *performed, parts found, bool *is_done)
 {
     pt_slice part;
-    part_found step;
+    part_found step = NO_MORE_PARTS;
     *is_done = true;
     while (*is_done && (step = next_part(&found, &part)) == PART) {
         request *operation = request_alloc(performed->asked, sizeof *operation);

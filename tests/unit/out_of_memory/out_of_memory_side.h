@@ -282,7 +282,7 @@ static inline int attach(const script_side *side, const char *name)
 
 static inline int execute_elsewhere(const script_side *side, const char *sql, FILE *out)
 {
-    sqlite3 *db;
+    sqlite3 *db = NULL;
     assert_int_equal(connect_to(side, &db), SQLITE_OK);
     int rc = execute(db, sql, out);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);

@@ -341,7 +341,7 @@ static void look_from_elsewhere(memory_trial *trial)
     if (trial->point->host == HOST_MEMORY) {
         return;
     }
-    sqlite3 *db;
+    sqlite3 *db = NULL;
     assert_int_equal(connect_to(&trial->subject, &db), SQLITE_OK);
     compare_states(trial, db, "the end", "another connection sees something else");
     write_something(trial, db, "another connection");
