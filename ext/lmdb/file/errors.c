@@ -40,7 +40,8 @@ static const char *advice_for(int mdb_rc)
     case MDB_MAP_RESIZED:
         return "; another process made it larger: end the open statements on it and try again";
     case MDB_MAP_FULL:
-        return "; delete entities, or reserve more with the environment variable PTABLE_MAP_SIZE";
+        return "; delete entities, then run pt_compact if that is not enough, or reserve more with "
+               "the environment variable PTABLE_MAP_SIZE";
     case MDB_TXN_FULL:
         return "; write it in several transactions";
     case ENOSPC:
