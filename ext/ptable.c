@@ -8,6 +8,7 @@ SQLITE_EXTENSION_INIT1
 
 #include "catalog/admin.h"
 #include "catalog/batches.h"
+#include "catalog/expiry.h"
 #include "catalog/indexes.h"
 #include "catalog/partitions.h"
 #include "catalog/properties.h"
@@ -66,6 +67,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, bool functions, 
     }
     if (rc == SQLITE_OK) {
         rc = pt_admin_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_purge_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

@@ -431,7 +431,8 @@ static int drop_index(indexes_table *indexes, sqlite3_int64 rowid, pt_error *err
         rc = begin_change(indexes, session, table, &view, error);
     }
     if (rc == SQLITE_OK && key.size != 0) {
-        rc = pt_table_directory_remove_key(session, pt_buffer_slice(&key), (uint32_t)rowid, error);
+        rc =
+            pt_index_directory_remove(session, view, pt_buffer_slice(&key), (uint32_t)rowid, error);
     }
     pt_buffer_free(&key);
     return rc;

@@ -1,5 +1,6 @@
 #include "catalog/tables.h"
 
+#include "catalog/expiry.h"
 #include "catalog/stores.h"
 #include "catalog/tables_cursor.h"
 #include "entity/azure_limits.h"
@@ -249,6 +250,86 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
     return rc;
 }
 
+/* --- UPDATE --- */
+
+/* SQLite says which columns SET does not name, except in UPDATE ... FROM with SQLite 3.40. Nobody
+ * sets Limits, so it tells the two cases apart. */
+static int refuse_other_columns(sqlite3_value **columns, pt_error *error)
+{
+    static const int refused[] = {PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES,
+                                  PT_TABLES_BYTES, PT_TABLES_HORIZON};
+    bool all_given = !sqlite3_value_nochange(columns[PT_TABLES_LIMITS]);
+    for (size_t i = 0; !all_given && i < sizeof refused / sizeof refused[0]; i++) {
+        if (!sqlite3_value_nochange(columns[refused[i]])) {
+            return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                                "only Expires can be changed; leave the other columns out of SET");
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* *expires is empty for NULL. */
+static int read_expires(sqlite3_value *value, pt_slice *expires, pt_error *error)
+{
+    int type = sqlite3_value_type(value);
+    *expires = (pt_slice){0};
+    if (type == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    const char *text = (const char *)sqlite3_value_text(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (text == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (type != SQLITE_TEXT || size == 0) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "Expires is %s; give the name of a property, whose DateTime says when "
+                            "an entity expires, or NULL",
+                            type == SQLITE_TEXT ? "empty" : "no text");
+    }
+    *expires = pt_slice_of(text, size);
+    return SQLITE_OK;
+}
+
+static int set_expires(pt_tables *tables, pt_session *session, const char *name, pt_slice expires,
+                       pt_error *error)
+{
+    pt_view *view = NULL;
+    pt_declaration said = pt_declared_tables_ask(&tables->declared, session, name);
+    if (said.read_only != NULL) {
+        return pt_error_set(error, SQLITE_READONLY,
+                            "table %Q is declared read-only, as %Q; declare it without readonly=1, "
+                            "in a database that can be written, to change it",
+                            name, said.read_only->config.sql_name);
+    }
+    int rc = begin_store(tables, session, &view, error);
+    return rc == SQLITE_OK
+               ? pt_catalog_set_expires(session, view, &tables->declared, name, expires, error)
+               : rc;
+}
+
+/* It is not an error if the table was dropped since the row was read. */
+static int change_table(pt_tables *tables, sqlite3_int64 rowid, sqlite3_value **columns,
+                        pt_error *error)
+{
+    uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
+    pt_session *session = pt_connection_session_of(tables->follower.connection, number);
+    const char *name = pt_table_names_find(&tables->names, rowid);
+    pt_slice expires;
+    int rc = refuse_other_columns(columns, error);
+    if (rc == SQLITE_OK && (!pt_tables_is_named(tables, number) || session == NULL || !name)) {
+        rc = pt_catalog_ask_for_store(tables->follower.connection, error);
+    }
+    if (rc != SQLITE_OK || sqlite3_value_nochange(columns[PT_TABLES_EXPIRES])) {
+        return rc;
+    }
+    rc = read_expires(columns[PT_TABLES_EXPIRES], &expires, error);
+    if (rc == SQLITE_OK) {
+        rc = set_expires(tables, session, name, expires, error);
+    }
+    return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
+}
+
 /* --- xUpdate --- */
 
 /* Connecting the declared tables may roll the transaction back too. */
@@ -272,13 +353,13 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     }
     if (argc == 1) {
         rc = drop_table(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
-    } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
-        rc = pt_error_set(&error, SQLITE_ERROR,
-                          "UPDATE cannot change a table; INSERT creates one, DELETE drops one with "
-                          "its entities, and a ptable writes into it");
+    } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL &&
+               sqlite3_value_int64(argv[OLD_ROWID]) == sqlite3_value_int64(argv[NEW_ROWID])) {
+        rc = change_table(tables, sqlite3_value_int64(argv[OLD_ROWID]), argv + NEW_COLUMNS, &error);
     } else if (sqlite3_value_type(argv[NEW_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
-                          "the rowid cannot be given; give only Store, TableName and Limits");
+                          "the rowid cannot be given; give only Store, TableName and Limits in "
+                          "INSERT, and Expires in UPDATE");
     } else {
         rc = create_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }

@@ -400,6 +400,9 @@ int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     const tables_cursor *cursor = tables_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     int rc = SQLITE_OK;
+    if (sqlite3_vtab_nochange(context)) {
+        return SQLITE_OK;
+    }
     switch (column) {
     case PT_TABLES_STORE:
         sqlite3_result_text(context, cursor->store, -1, SQLITE_TRANSIENT);

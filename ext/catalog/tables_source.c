@@ -31,17 +31,6 @@ static int find_name(sqlite3 *db, const char *schema, const char *name, bool *ha
     return pt_module_finish(db, statement, known, "SELECT from sqlite_schema", error);
 }
 
-/* Uses the store and table of a connected ptable. */
-static int use_connected_table(pt_catalog_source *source, const pt_table *table, pt_error *error)
-{
-    source->table = sqlite3_mprintf("%s", table->config.table);
-    if (source->table == NULL) {
-        return pt_error_nomem(error);
-    }
-    return pt_connection_use(source->connection, table->path, table->schema, false,
-                             &source->session, error);
-}
-
 /* Prepares a statement on a table, which makes SQLite connect it. *statement is NULL if SQLite
  * refuses that. SQLITE_OK or SQLITE_NOMEM. */
 static int prepare_on_table(sqlite3 *db, const char *schema, const char *name,
@@ -51,11 +40,18 @@ static int prepare_on_table(sqlite3 *db, const char *schema, const char *name,
     return pt_module_prepare(db, sql, statement, error);
 }
 
+/* How a table that is looked for is used. */
+typedef struct table_use {
+    pt_connection *connection;
+    pt_catalog_table_use *use;
+    void *context;
+} table_use;
+
 /* SQLITE_NOTFOUND, without a text, if it is not a ptable. */
-static int find_connected_table(pt_catalog_source *source, const char *schema, const char *name,
-                                pt_error *error)
+static int use_if_connected(const table_use *self, const char *schema, const char *name,
+                            pt_error *error)
 {
-    sqlite3 *db = source->connection->db;
+    sqlite3 *db = self->connection->db;
     sqlite3_stmt *statement;
     int rc = prepare_on_table(db, schema, name, &statement, error);
     if (rc != SQLITE_OK) {
@@ -64,36 +60,68 @@ static int find_connected_table(pt_catalog_source *source, const char *schema, c
     if (statement == NULL) {
         return pt_module_nested_error(db, "SELECT from the table", error);
     }
-    pt_connected *connected = pt_connected_tables_find(source->connection, schema, name);
-    rc = connected != NULL ? use_connected_table(source, pt_table_of_connected(connected), error)
-                           : SQLITE_NOTFOUND;
+    rc = pt_connected_tables_find(self->connection, schema, name) != NULL
+             ? self->use(self->context, schema, name, error)
+             : SQLITE_NOTFOUND;
     sqlite3_finalize(statement);
     return rc;
 }
 
 /* A pt_schema_look. */
-static int find_in_schema(void *context, const char *schema, const char *name, bool *has,
-                          pt_error *error)
+static int use_in_schema(void *context, const char *schema, const char *name, bool *has,
+                         pt_error *error)
 {
-    pt_catalog_source *source = context;
-    int rc = find_name(source->connection->db, schema, name, has, error);
+    const table_use *self = context;
+    int rc = find_name(self->connection->db, schema, name, has, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return *has ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
+    return *has ? use_if_connected(self, schema, name, error) : SQLITE_NOTFOUND;
+}
+
+/* The advice follows in the message if there is no such ptable. */
+static int use_ptable(table_use *self, const char *name, const char *advice, pt_error *error)
+{
+    PT_ASSERT(name != NULL);
+    int rc = pt_schema_search(self->connection->db, name, use_in_schema, self, error);
+    if (rc == SQLITE_NOTFOUND) {
+        rc = pt_error_set(error, SQLITE_ERROR,
+                          "%Q is not the name of a ptable; give the name of a table created USING "
+                          "ptable%s",
+                          name, advice);
+    }
+    return rc;
+}
+
+int pt_catalog_use_ptable(pt_connection *connection, const char *name, pt_catalog_table_use *use,
+                          void *context, pt_error *error)
+{
+    table_use self = {.connection = connection, .use = use, .context = context};
+    return use_ptable(&self, name, "", error);
+}
+
+/* Uses the store and table of a connected ptable. A pt_catalog_table_use. */
+static int take_connected_table(void *context, const char *schema, const char *name,
+                                pt_error *error)
+{
+    pt_catalog_source *source = context;
+    pt_connected *connected = pt_connected_tables_find(source->connection, schema, name);
+    PT_ASSERT(connected != NULL);
+    const pt_table *table = pt_table_of_connected(connected);
+    source->table = sqlite3_mprintf("%s", table->config.table);
+    if (source->table == NULL) {
+        return pt_error_nomem(error);
+    }
+    return pt_connection_use(source->connection, table->path, table->schema, false,
+                             &source->session, error);
 }
 
 static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
 {
-    PT_ASSERT(name != NULL);
-    int rc = pt_schema_search(source->connection->db, name, find_in_schema, source, error);
-    if (rc == SQLITE_NOTFOUND) {
-        rc = pt_error_set(error, SQLITE_ERROR,
-                          "%Q is not the name of a ptable; give the name of a table created USING "
-                          "ptable, or two arguments: a store and the name of a table in it",
-                          name);
-    }
-    return rc;
+    table_use self = {
+        .connection = source->connection, .use = take_connected_table, .context = source};
+    return use_ptable(&self, name, ", or two arguments: a store and the name of a table in it",
+                      error);
 }
 
 /* --- By a store and a table --- */

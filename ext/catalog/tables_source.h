@@ -50,6 +50,16 @@ int pt_catalog_source_record(pt_catalog_source *source, pt_record *record, pt_er
 uint16_t pt_catalog_source_shape(const pt_catalog_source *source);
 
 /*
+ * Calls `use` with the schema and name of the ptable or queue that `name` names, with or without a
+ * schema. It stays connected meanwhile, unless the application drops it. SQLITE_ERROR: there is
+ * none; SQLITE_NOMEM; or what `use` returns.
+ */
+typedef int pt_catalog_table_use(void *context, const char *schema, const char *name,
+                                 pt_error *error);
+int pt_catalog_use_ptable(pt_connection *connection, const char *name, pt_catalog_table_use *use,
+                          void *context, pt_error *error);
+
+/*
  * --- Declared tables ---
  *
  * What the declarations of the connection's ptables and queues say about writing to their stores:

@@ -6,6 +6,7 @@
 #include "queue/store.h"
 #include "queue/update.h"
 #include "table/entity_writer.h"
+#include "table/row_error.h"
 #include "table/table_transaction.h"
 #include "value/value.h"
 

@@ -16,6 +16,7 @@ enum { COLUMNS_MAX = 1900, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
 
 /* A ptable has the options from the first on, a queue those up to the last. */
 static const pt_config_option options[] = {
+    {.name = "expires", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, expires)},
     {.name = "batch",
      .kind = PT_OPTION_FLAG,
      .field = offsetof(pt_config, azure_batch),
@@ -51,7 +52,7 @@ static const pt_config_option options[] = {
                "number of times)"},
 };
 
-enum { OPTION_COUNT = sizeof options / sizeof options[0], QUEUE_LACKS = 2, PTABLE_LACKS = 1 };
+enum { OPTION_COUNT = sizeof options / sizeof options[0], QUEUE_LACKS = 3, PTABLE_LACKS = 1 };
 
 #define QUEUE_OPTIONS "the options are store, table, limits, sync, readonly and max_dequeue_count"
 
@@ -70,7 +71,7 @@ static const pt_tail_column ptable_tail[PT_TAIL_COUNT] = {
 const pt_config_form pt_config_of_ptable = {
     .options = options,
     .option_count = OPTION_COUNT - PTABLE_LACKS,
-    .option_list = "the options are store, table, limits, batch, sync, readonly and scan",
+    .option_list = "the options are store, table, limits, batch, sync, readonly, scan, expires",
     .tail = ptable_tail,
     .tail_count = PT_TAIL_COUNT,
     .takes_indexes = true,
@@ -469,11 +470,9 @@ static int read_column(config_reader *r, const char *name, const char *type_text
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (sqlite3_stricmp(name, "PartitionKey") == 0) {
-        return read_key(r, 1, type);
-    }
-    if (sqlite3_stricmp(name, "RowKey") == 0) {
-        return read_key(r, 2, type);
+    int is_row_key = sqlite3_stricmp(name, "RowKey") == 0;
+    if (is_row_key || sqlite3_stricmp(name, "PartitionKey") == 0) {
+        return read_key(r, 1 + is_row_key, type);
     }
     rc = check_declared_name(r, name);
     return rc == SQLITE_OK ? add_declared_column(r, name, type) : rc;
@@ -660,6 +659,7 @@ void pt_config_free(pt_config *config)
     sqlite3_free(config->sql_name);
     sqlite3_free(config->table);
     sqlite3_free(config->store);
+    sqlite3_free(config->expires);
     *config = (pt_config){0};
 }
 

@@ -18,6 +18,7 @@ typedef struct pt_config {
     char *table;      /* name in the store */
     bool table_given; /* by the option `table` */
     char *store;      /* the option `store` as given, or NULL */
+    char *expires;    /* entities expire by this property; NULL: the declaration does not say */
     pt_sync sync;
     bool read_only;
     bool deny_scan;

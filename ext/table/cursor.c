@@ -15,7 +15,7 @@ struct pt_cursor {
     pt_table *table;
     bool eof;
     bool judges;   /* conditions */
-    bool selects;  /* rows that are read may not pass conditions or Filter */
+    bool selects;  /* rows that are read may not pass conditions or Filter, or have expired */
     bool is_plain; /* xNext is a step of the scan: no points, no DISTINCT, and all rows pass */
     bool counts;   /* no column of such rows has been read yet, and no write shows */
     bool indirect; /* counts, or rows may be shown from entries of an index */
@@ -108,6 +108,7 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
         pt_scan unused = table->fresh_cursor->scan; /* it has read nothing yet */
         table->fresh_cursor->scan = cursor->scan;
         table->fresh_cursor->table_id = cursor->table_id;
+        pt_row_give_expiry(&cursor->row, &table->fresh_cursor->row);
         cursor->scan = unused;
     }
     pt_scan_close(&cursor->scan);
@@ -295,9 +296,9 @@ static inline int step_to_next_row(pt_cursor *cursor, pt_error *error)
 
 static inline int judge_row(pt_cursor *cursor, bool *passes, pt_error *error)
 {
-    int rc = SQLITE_OK;
     *passes = true;
-    if (cursor->judges) {
+    int rc = cursor->row.expires ? pt_row_judge_expiry(&cursor->row, passes, error) : SQLITE_OK;
+    if (rc == SQLITE_OK && *passes && cursor->judges) {
         rc = pt_conditions_judge(&cursor->conditions, cursor->table, &cursor->row, passes, error);
     }
     if (rc == SQLITE_OK && *passes && has_filter(cursor)) {
@@ -306,7 +307,7 @@ static inline int judge_row(pt_cursor *cursor, bool *passes, pt_error *error)
     return rc;
 }
 
-/* Takes the scan's row, or the first after it that passes conditions and Filter. */
+/* Takes the scan's row, or the first after it that is there and passes conditions and Filter. */
 static int take_passing_row(pt_cursor *cursor, pt_error *error)
 {
     bool passes = false;
@@ -358,6 +359,7 @@ static int open_or_reuse_scan(pt_cursor *cursor, pt_error *error)
     if (rc == SQLITE_OK) {
         cursor->table_id = cursor->table->id.id;
         pt_row_begin(&cursor->row);
+        rc = pt_row_begin_expiry(&cursor->row, error);
     }
     return rc;
 }
@@ -482,12 +484,11 @@ static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_erro
 static int begin_index(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
 {
     bool able = false;
-    int rc =
-        pt_index_search_begin(&cursor->search, cursor->table, &cursor->scan, &cursor->conditions,
-                              argv, cursor->plan, &able, &cursor->sorts, error);
+    int rc = pt_index_search_begin(&cursor->search, &cursor->row, &cursor->conditions, argv,
+                                   cursor->plan, &able, &cursor->sorts, error);
     cursor->plan &= able ? ~0u : ~PT_PLAN_INDEX;
     bool entries = able && pt_index_search_reads_entries(cursor->search);
-    cursor->judges = cursor->selects = cursor->judges && !entries;
+    cursor->judges = cursor->judges && !entries;
     return rc == SQLITE_OK && able ? leave_range(cursor, error) : rc;
 }
 
@@ -530,7 +531,6 @@ __attribute__((noinline)) static int set_conditions(pt_cursor *cursor, const cha
     int rc = pt_conditions_set(&cursor->conditions, cursor->table, cursor->plan, sentence, argc,
                                argv, error);
     cursor->judges = cursor->conditions.terms.count != 0;
-    cursor->selects = cursor->selects || cursor->judges;
     return rc;
 }
 
@@ -604,7 +604,6 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     int rc = SQLITE_OK;
-    cursor->selects = has_filter(cursor);
     cursor->judges = cursor->sorts = cursor->row.only_row = cursor->row.key_was_read = false;
     if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
         rc = set_conditions(cursor, sentence, &argc, argv, &error);
@@ -612,6 +611,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     if (rc == SQLITE_OK) {
         rc = begin_query(cursor, argc, argv, &error);
     }
+    cursor->selects = cursor->judges || has_filter(cursor) || cursor->row.expires;
     if (rc == SQLITE_OK && cursor->sorts) {
         rc = sort_rows(cursor, &error);
     }

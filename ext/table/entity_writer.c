@@ -37,11 +37,39 @@ const pt_column_places *pt_entity_last_places(pt_table *table)
 
 /* --- The entity that is there --- */
 
+/* Judges an entity of a table whose entities expire. */
+__attribute__((noinline)) static int judge_expiry(pt_table *table, pt_slice key, pt_slice record,
+                                                  bool *expired, pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = pt_session_read(table->session, &view, error);
+    return rc == SQLITE_OK
+               ? pt_expiry_judge_bytes(&table->expiry, view, key, record, expired, error)
+               : rc;
+}
+
+int pt_entity_find(pt_table *table, pt_slice key, bool *found, pt_error *error)
+{
+    pt_slice record;
+    bool expired = false;
+    int rc = pt_session_find(table->session, key, found, &record, error);
+    if (rc == SQLITE_OK && *found && table->id.expires) {
+        rc = judge_expiry(table, key, record, &expired, error);
+        *found = !expired;
+    }
+    return rc;
+}
+
 int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
                        pt_error *error)
 {
     pt_slice bytes;
+    bool expired = false;
     int rc = pt_session_find(table->session, key, found, &bytes, error);
+    if (rc == SQLITE_OK && *found && table->id.expires) {
+        rc = judge_expiry(table, key, bytes, &expired, error);
+        *found = !expired;
+    }
     if (rc != SQLITE_OK || !*found) {
         return rc;
     }
@@ -77,8 +105,7 @@ __attribute__((noinline)) static int refuse_present(const pt_entity_change *chan
 static int check_absent(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     bool found;
-    pt_slice record;
-    int rc = pt_session_find(table->session, *change->put, &found, &record, error);
+    int rc = pt_entity_find(table, *change->put, &found, error);
     return rc != SQLITE_OK || !found ? rc : refuse_present(change, error);
 }
 
@@ -506,6 +533,19 @@ static int remove_conflicting(pt_table *table, pt_slice key, pt_error *error)
     return rc == SQLITE_OK ? pt_index_writer_remove(&table->indexes, error) : rc;
 }
 
+/* An entity in conflict is removed if it has expired, or by OR REPLACE. */
+static int resolve_conflict(pt_table *table, const pt_index *index, pt_slice key, pt_error *error)
+{
+    bool found = true;
+    int rc = table->id.expires ? pt_entity_find(table, key, &found, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return !found || pt_is_or_replace(table)
+               ? remove_conflicting(table, key, error)
+               : pt_index_writer_refuse(&table->indexes, index, key, error);
+}
+
 static int resolve_conflicts(pt_table *table, pt_error *error)
 {
     for (;;) {
@@ -515,8 +555,7 @@ static int resolve_conflicts(pt_table *table, pt_error *error)
         if (rc != SQLITE_OK || index == NULL) {
             return rc;
         }
-        rc = pt_is_or_replace(table) ? remove_conflicting(table, key, error)
-                                     : pt_index_writer_refuse(&table->indexes, index, key, error);
+        rc = resolve_conflict(table, index, key, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -554,6 +593,23 @@ static int load_for_change(pt_table *table, const pt_entity_change *change, pt_e
                : pt_index_writer_load(&table->indexes, table->session, table->config.table, error);
 }
 
+/* If an expired entity is under the key, an INSERT replaces it. */
+static int replace_expired(pt_table *table, pt_entity_change *change, pt_error *error)
+{
+    bool found;
+    bool expired = false;
+    pt_slice record;
+    int rc = pt_session_find(table->session, *change->put, &found, &record, error);
+    if (rc == SQLITE_OK && found) {
+        rc = judge_expiry(table, *change->put, record, &expired, error);
+    }
+    if (expired) {
+        change->operation = PT_REPLACE;
+        change->if_absent = NULL;
+    }
+    return rc;
+}
+
 /* noinline, like has_indexes inline: most tables have none. */
 __attribute__((noinline)) static int write_with_indexes(pt_table *table,
                                                         const pt_entity_change *change, bool alike,
@@ -565,7 +621,11 @@ __attribute__((noinline)) static int write_with_indexes(pt_table *table,
     }
     size_t row = pt_session_begin_row(table->session);
     pt_index_writer_begin(&table->indexes, table->id.id);
-    rc = write_in_row(table, change, alike, data_size, error);
+    pt_entity_change made = *change;
+    if (table->id.expires && change->put != NULL && change->operation == PT_INSERT) {
+        rc = replace_expired(table, &made, error);
+    }
+    rc = rc == SQLITE_OK ? write_in_row(table, &made, alike, data_size, error) : rc;
     pt_index_writer_end(&table->indexes);
     if (rc == SQLITE_OK) {
         pt_session_end_row(table->session);

@@ -2,9 +2,11 @@
  * Storing entities: INSERT, UPDATE, DELETE and the queues all write with pt_entity_write.
  *
  * The entity to be stored is put together in table->bag, or as changes in table->columns. Each
- * write is all or nothing: SQLite opens no savepoint around a single row. Values that are too long
- * for a record are stored as large values; large values that no entity has any more are deleted.
- * The session must be writing (pt_transaction_prepare_write).
+ * write is all or nothing: SQLite opens no savepoint around a single row. Entities that have
+ * expired (transaction/expiry.h) are not there; the entity that takes the key or unique value of
+ * one replaces it. Values that are too long for a record are stored as large values; large values
+ * that no entity has any more are deleted. The session must be writing
+ * (pt_transaction_prepare_write).
  *
  * Functions return SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
  */
@@ -18,7 +20,8 @@
 typedef struct pt_entity_change {
     const pt_slice *put;    /* stores table->bag under this key; NULL: stores nothing */
     const pt_slice *remove; /* removes the entity of this key, even if damaged; NULL: no entity */
-    pt_operation operation; /* of `put`; PT_INSERT: there is no entity under the key */
+    pt_operation operation; /* of `put`; PT_INSERT: there is no entity under the key, or one that
+                               has expired */
     /* Stores this entity with table->columns laid over its properties (PT_NONE removes one) instead
      * of table->bag. The record is one of pt_entity_open_old. */
     pt_record *over;
@@ -60,6 +63,10 @@ static inline int pt_entity_remove(pt_table *table, pt_slice key, pt_error *erro
 {
     return pt_entity_write(table, &(pt_entity_change){.remove = &key}, error);
 }
+
+/* *found = false: there is no entity under the key, or it has expired. SQLITE_CORRUPT_VTAB: it is
+ * damaged, so it is not known if it has. */
+int pt_entity_find(pt_table *table, pt_slice key, bool *found, pt_error *error);
 
 /* Copies the entity of a key to table->old_record and opens the copy, because writing the entity
  * may overwrite the original. `record` is only set if *found, and valid until the next call.

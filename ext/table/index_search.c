@@ -177,10 +177,11 @@ static int open_index_entries(pt_index_search *search, const pt_scan *scan, pt_e
     return rc;
 }
 
-int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_scan *scan,
+int pt_index_search_begin(pt_index_search **found, const pt_row *row,
                           const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
                           bool *able, bool *sorts, pt_error *error)
 {
+    pt_table *table = row->table;
     pt_index_use use = pt_index_use_read(conditions->terms.rest);
     bool troubled = false;
     bool by_partition = (plan & PT_PLAN_TERM(PT_TERM_PK_EQ)) != 0;
@@ -199,7 +200,7 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
     search->fixed = use.order ? use.fixed : 0;
     search->entry.read = use.read;
     *sorts = use.order;
-    int rc = find_index_of(search, table, &use, scan, able, error);
+    int rc = find_index_of(search, table, &use, row->scan, able, error);
     if (rc != SQLITE_OK || !*able) {
         return rc;
     }
@@ -214,8 +215,9 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
         return SQLITE_OK;
     }
     *sorts = use.order && (troubled || !gives_order(search, table));
-    search->reads_entries = use.entries && !*sorts && !conditions->terms.never;
-    return open_index_entries(search, scan, error);
+    /* An entry does not tell if its entity has expired. */
+    search->reads_entries = use.entries && !*sorts && !conditions->terms.never && !row->expires;
+    return open_index_entries(search, row->scan, error);
 }
 
 /* --- Entries --- */

@@ -37,12 +37,12 @@ static inline void pt_index_search_end(pt_index_search *search)
 }
 
 /*
- * Begins to read what `scan`, which is frozen, shows of the table. Sets *search to a new search if
- * it is NULL. The first argument is that of PartitionKey = ..., if the plan has that term. *able =
- * false if the index is not there or cannot serve the conditions: then read without it. *sorts =
- * true if the rows must be sorted.
+ * Begins to read what the row's scan, which is frozen, shows of its table. Sets *search to a new
+ * search if it is NULL. The first argument is that of PartitionKey = ..., if the plan has that
+ * term. *able = false if the index is not there or cannot serve the conditions: then read without
+ * it. *sorts = true if the rows must be sorted.
  */
-int pt_index_search_begin(pt_index_search **search, pt_table *table, const pt_scan *scan,
+int pt_index_search_begin(pt_index_search **search, const pt_row *row,
                           const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
                           bool *able, bool *sorts, pt_error *error);
 

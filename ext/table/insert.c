@@ -68,7 +68,8 @@ static int check_condition(const pt_write_request *request, pt_slice key, bool f
 
 /* --- With WriteMode or IfMatch: an operation that depends on the entity that is there --- */
 
-/* Opens the record only if something in it is needed: a damaged entity can be replaced or deleted.
+/* Opens the record only if something in it is needed: a damaged entity can be replaced or deleted,
+ * unless entities of the table expire.
  * The key of a delete may be longer than any that is stored. */
 static int find_entity(pt_table *table, pt_slice key, const pt_write_request *request, bool *found,
                        pt_record *record, pt_error *error)
@@ -80,8 +81,7 @@ static int find_entity(pt_table *table, pt_slice key, const pt_write_request *re
     if (request->mode == PT_WRITE_MERGE || request->etag.data != NULL) {
         return pt_entity_open_old(table, key, found, record, error);
     }
-    pt_slice bytes;
-    return pt_session_find(table->session, key, found, &bytes, error);
+    return pt_entity_find(table, key, found, error);
 }
 
 /* Checks the rules that apply whether or not the entity exists. A delete without IfMatch is checked

@@ -291,7 +291,8 @@ static void find_entry_columns(const pt_table *table, const sqlite3_index_info *
         shown |= bit;
         plan->read |= (info->colUsed & bit) != 0 ? 1u << i : 0;
     }
-    plan->entries = (info->colUsed & ~shown) == 0;
+    /* An entry does not tell if its entity has expired. */
+    plan->entries = (info->colUsed & ~shown) == 0 && !table->id.expires && !table->config.expires;
 }
 
 /* A plan while the constraints are fitted to the index. */

@@ -35,6 +35,7 @@ void pt_row_free(pt_row *row)
 {
     pt_buffer_free(&row->shape);
     pt_buffer_free(&row->json);
+    pt_expiry_free(&row->expiry);
 }
 
 /* A shape id in a stored record is permanent. A rollback may give the id of a pending record to
@@ -77,6 +78,32 @@ int pt_row_open(pt_row *row, pt_error *error)
 {
     bool opened = row->opened || (row->alike_columns != 0 && open_alike(row));
     return opened ? SQLITE_OK : open_unlike(row, error);
+}
+
+/* --- Entities that expire --- */
+
+int pt_row_learn_expiry(pt_row *row, pt_error *error)
+{
+    return pt_expiry_copy(&row->expiry, &row->table->expiry) ? SQLITE_OK : pt_error_nomem(error);
+}
+
+void pt_row_give_expiry(pt_row *row, pt_row *other)
+{
+    pt_expiry others = other->expiry;
+    other->expiry = row->expiry;
+    row->expiry = others;
+    other->expires = row->expires;
+}
+
+int pt_row_judge_expiry(pt_row *row, bool *there, pt_error *error)
+{
+    bool expired = true;
+    int rc = pt_row_open(row, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_expiry_judge(&row->expiry, row->scan->view, &row->record, &expired, error);
+    }
+    *there = !expired;
+    return rc;
 }
 
 /* --- PartitionKey and RowKey --- */

@@ -23,6 +23,7 @@ typedef struct pt_row {
     bool only_row;          /* no row follows in this scan */
     bool may_change;        /* an UPDATE may be reading the rows */
     bool key_was_read;      /* EntityKey, of this row or an earlier one */
+    bool expires;           /* entities of the table expire, by `expiry` */
     pt_record record;
     unsigned alike_columns; /* declared columns with a property below; 0: the next record cannot be
                                opened as the last one was */
@@ -32,6 +33,7 @@ typedef struct pt_row {
     pt_buffer shape;
     pt_buffer json;          /* or another text that a column returns */
     const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
+    pt_expiry expiry;
 } pt_row;
 
 /* The scan has moved to another row. */
@@ -48,6 +50,24 @@ static inline void pt_row_begin(pt_row *row)
 {
     row->may_change = row->scan->view->memtable != NULL;
 }
+
+/* Learns if entities of the table expire; pt_row_begin_expiry calls it. SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_row_learn_expiry(pt_row *row, pt_error *error);
+
+/* Call it when the scan has got its view, with which the table was looked up. As long as the scan
+ * reads that view, the table may be looked up in others. */
+static inline int pt_row_begin_expiry(pt_row *row, pt_error *error)
+{
+    row->expires = row->table->id.expires;
+    return row->expires ? pt_row_learn_expiry(row, error) : SQLITE_OK;
+}
+
+/* Another row goes on to read the view. */
+void pt_row_give_expiry(pt_row *row, pt_row *other);
+
+/* *there = false if the entity has expired. Opens the row. SQLITE_CORRUPT_VTAB, SQLITE_NOMEM. */
+int pt_row_judge_expiry(pt_row *row, bool *there, pt_error *error);
 
 /* Decodes the record if that has not been done. SQLITE_CORRUPT_VTAB, SQLITE_NOMEM. */
 int pt_row_open(pt_row *row, pt_error *error);

@@ -4,70 +4,11 @@
 #include "module/module.h"
 #include "module/registration.h"
 #include "module/store_path.h"
-#include "transaction/batch_rules.h"
 #include "transaction/index_spelling.h"
 
 int pt_table_fail(pt_table *table, pt_error *error)
 {
     return pt_module_fail(&table->base.zErrMsg, table->config.sql_name, error);
-}
-
-/* False for errors of the store or the connection, which any row would have met. */
-static bool is_about_row(const pt_error *error)
-{
-    switch (error->rc & 0xFF) {
-    case SQLITE_CONSTRAINT:
-    case SQLITE_MISMATCH:
-    case SQLITE_TOOBIG:
-    case SQLITE_CORRUPT:
-        return true;
-    default:
-        return false;
-    }
-}
-
-enum { ROW_NUMBER_SIZE = 48 };
-
-/* Writes the number of the row that has failed; nothing for the first row. */
-static void write_row_number(const pt_table *table, char number[ROW_NUMBER_SIZE])
-{
-    bool batch = table->config.azure_batch || pt_batch_rules_apply(table->connection);
-    bool same = sqlite3_total_changes(table->db) == table->changes_before;
-    sqlite3_uint64 before = same && table->rows != table->skipped ? table->rows : 0;
-    before = batch ? pt_batch_rules_operations(table->connection) : before;
-    number[0] = 0;
-    if (before != 0) {
-        sqlite3_snprintf(ROW_NUMBER_SIZE, number, batch ? "operation %llu (from 0)" : "row %llu",
-                         batch ? before : before + 1);
-    }
-}
-
-static void name_row(const pt_table *table, const char *row, pt_error *error)
-{
-    char number[ROW_NUMBER_SIZE] = "";
-    if ((error->names & PT_NAMES_NUMBER) == 0) {
-        write_row_number(table, number);
-    }
-    row = (error->names & PT_NAMES_KEYS) == 0 ? row : "";
-    if (number[0] == 0 && row[0] == 0) {
-        return;
-    }
-    const char *comma = number[0] != 0 && row[0] != 0 ? ", " : "";
-    char *message = sqlite3_mprintf("%s%s%s: %s", number, comma, row, error->message);
-    int rc = error->rc;
-    pt_error_clear(error);
-    *error = (pt_error){.rc = message != NULL ? rc : SQLITE_NOMEM, .message = message};
-}
-
-int pt_table_fail_row(pt_table *table, const char *row, pt_error *error)
-{
-    bool skipped = pt_module_ignores(table->db, error);
-    if (!skipped && is_about_row(error)) {
-        name_row(table, row, error);
-    }
-    table->rows = skipped ? table->rows + 1 : 0;
-    table->skipped = skipped ? table->skipped + 1 : 0;
-    return pt_module_fail_write(table->db, &table->base.zErrMsg, table->config.sql_name, error);
 }
 
 static int open_or_create_store(pt_table *table, bool create, pt_error *error)
@@ -156,11 +97,28 @@ static int learn_indexes(pt_table *table, pt_view *view, pt_error *error)
     return SQLITE_OK;
 }
 
+/* For a table whose entities expire, which has an index on their times. Every statement asks for
+ * the time, so that it is that of the transaction's first statement. */
+static int learn_expiry(pt_table *table, pt_view *view, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    unsigned loads = table->indexes.list.loads;
+    pt_view_now(view);
+    if (table->expiry.loads == loads) {
+        return SQLITE_OK;
+    }
+    int rc = pt_table_directory_read(view, table->config.table, &entry, error);
+    return rc == SQLITE_OK && !pt_expiry_set(&table->expiry, entry.properties.expires, loads)
+               ? pt_error_nomem(error)
+               : rc;
+}
+
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 {
     int rc = find_id_of_kind(table, view, error);
     if (rc == SQLITE_OK && table->id.indexed) {
-        return learn_indexes(table, view, error);
+        rc = learn_indexes(table, view, error);
+        return rc == SQLITE_OK && table->id.expires ? learn_expiry(table, view, error) : rc;
     }
     return rc == SQLITE_NOTFOUND ? refuse_missing_table(table, error) : rc;
 }
@@ -294,13 +252,53 @@ static int compare_all(pt_table *table, pt_error *error)
     return rc;
 }
 
+static int refuse_other_expiry(const pt_table *table, pt_slice name, pt_error *error)
+{
+    const char *store = pt_session_store(table->session)->path;
+    const char *by = name.size != 0 ? " by " : "";
+    return pt_error_set(
+        error, SQLITE_ERROR,
+        "declares expires=%s, but in the store its entities %sexpire%s%.*s; declare it so, or "
+        "UPDATE pt_tables SET Expires = %Q WHERE Store = %Q AND TableName = %Q",
+        table->config.expires, name.size != 0 ? "" : "do not ", by, (int)name.size,
+        (const char *)name.data, table->config.expires, store, table->config.table);
+}
+
+/* *missing = true if the entities do not expire, but the declaration says so. */
+static int compare_expiry(const pt_table *table, bool *missing, pt_error *error)
+{
+    pt_view *view = NULL;
+    pt_table_entry entry = {0};
+    *missing = false;
+    if (table->config.expires == NULL) {
+        return SQLITE_OK;
+    }
+    int rc = pt_session_read(table->session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_read(view, table->config.table, &entry, error);
+    }
+    pt_slice name = entry.properties.expires;
+    *missing = rc == SQLITE_OK && name.size == 0;
+    if (rc != SQLITE_OK || *missing || pt_slice_equal(name, pt_slice_text(table->config.expires))) {
+        return rc;
+    }
+    return refuse_other_expiry(table, name, error);
+}
+
 int pt_table_load_indexes(pt_table *table, pt_error *error)
 {
+    bool missing = false;
     int rc = load_list(table, error);
     if (rc != SQLITE_OK || table->declared_indexes == table->indexes.list.loads) {
         return rc;
     }
     rc = compare_all(table, error);
+    if (rc == SQLITE_OK) {
+        rc = compare_expiry(table, &missing, error);
+    }
+    if (rc == SQLITE_OK && missing) {
+        rc = refuse_other_expiry(table, (pt_slice){0}, error);
+    }
     if (rc == SQLITE_OK) {
         table->declared_indexes = table->indexes.list.loads;
     }
@@ -316,7 +314,7 @@ static int look_for_indexes(pt_table *table, bool *missing, pt_error *error)
         rc = compare_declared(table, &table->config.indexes[i], &lacks, error);
         *missing = *missing || lacks;
     }
-    return rc;
+    return rc == SQLITE_OK && !*missing ? compare_expiry(table, missing, error) : rc;
 }
 
 /* Makes one, if it is missing. */
@@ -348,6 +346,24 @@ static int make_index(pt_table *table, const pt_index_definition *declared, pt_v
                : rc;
 }
 
+/* Makes entities expire as it is declared, after the index has been made. */
+static int make_expiry(pt_table *table, pt_view *view, pt_error *error)
+{
+    bool missing = false;
+    pt_table_entry entry = {0};
+    int rc = compare_expiry(table, &missing, error);
+    if (rc != SQLITE_OK || !missing) {
+        return rc;
+    }
+    rc = pt_table_directory_read(view, table->config.table, &entry, error);
+    pt_table_properties properties = entry.properties;
+    properties.expires = pt_slice_text(table->config.expires);
+    pt_session_require_sync(table->session, table->config.sync);
+    return rc == SQLITE_OK ? pt_table_directory_set_properties(
+                                 table->session, view, table->config.table, &properties, error)
+                           : rc;
+}
+
 static int make_indexes(pt_table *table, pt_error *error)
 {
     pt_view *view = NULL;
@@ -358,7 +374,7 @@ static int make_indexes(pt_table *table, pt_error *error)
     for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
         rc = make_index(table, &table->config.indexes[i], view, error);
     }
-    return rc;
+    return rc == SQLITE_OK ? make_expiry(table, view, error) : rc;
 }
 
 /* --- Creating and connecting --- */
@@ -400,6 +416,7 @@ void pt_table_clear(pt_table *table)
     pt_buffer_free(&table->new_shape);
     pt_buffer_free(&table->json);
     pt_index_writer_free(&table->indexes);
+    pt_expiry_free(&table->expiry);
     pt_config_free(&table->config);
     sqlite3_free(table->schema);
     sqlite3_free(table->path);

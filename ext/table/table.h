@@ -11,6 +11,7 @@
 #include "entity/column_map.h"
 #include "table/config.h"
 #include "transaction/connection.h"
+#include "transaction/expiry.h"
 #include "transaction/index_writer.h"
 #include "transaction/scan.h"
 #include "transaction/table_directory.h"
@@ -62,6 +63,7 @@ struct pt_table {
     sqlite3_uint64 skipped;      /* of them, by OR IGNORE */
     int changes_before;          /* sqlite3_total_changes at that time */
     pt_table_id id;
+    pt_expiry expiry; /* of the table; used if id.expires */
     pt_column_map map;
     pt_cursor *spare_cursor; /* ptable: closed, kept for the next xOpen, or NULL */
     pt_cursor *fresh_cursor; /* opened last and not used yet, or NULL */
@@ -108,14 +110,6 @@ static inline void pt_table_begin_rows(pt_table *table)
     table->skipped = 0;
     table->changes_before = sqlite3_total_changes(table->db);
 }
-
-/*
- * pt_table_fail for xUpdate, except where OR IGNORE will skip the row: then it sets no text
- * (pt_module_fail_write). In front of a message about the row it puts the row's number, unless it
- * is the statement's first row, and `row`, which names the row, or is empty. In a batch
- * (transaction/batch_rules.h) the number is that of the operation.
- */
-int pt_table_fail_row(pt_table *table, const char *row, pt_error *error);
 
 /* Opens the store if that has not been done. Does not create it. Codes as pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);

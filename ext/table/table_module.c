@@ -14,14 +14,80 @@
 #include "table/entity_writer.h"
 #include "table/insert.h"
 #include "table/planner.h"
+#include "table/row_error.h"
 #include "table/row_filter.h"
 #include "table/table_transaction.h"
 #include "table/update.h"
 #include "value/value.h"
 
+/* --- expires=Due --- */
+
+static int refuse_expires(const pt_config *config, const char *wrong, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ERROR,
+                        "expires=%s: %s; give the name of a property, whose DateTime says when an "
+                        "entity expires",
+                        config->expires, wrong);
+}
+
+/* Spells the property as its column does, if there is one. */
+static int find_expiry_column(pt_config *config, pt_error *error)
+{
+    int i = 0;
+    while (i < config->column_count &&
+           sqlite3_stricmp(config->columns[i].name, config->expires) != 0) {
+        i++;
+    }
+    if (i == config->column_count) {
+        return SQLITE_OK;
+    }
+    memcpy(config->expires, config->columns[i].name, config->columns[i].name_size);
+    return config->columns[i].type == PT_DATETIME
+               ? SQLITE_OK
+               : refuse_expires(config, "its column is not declared DateTime", error);
+}
+
+/* Declares the index on the property, unless it is declared already. */
+static int declare_expiry_index(pt_config *config, pt_error *error)
+{
+    pt_slice name = pt_slice_text(config->expires);
+    size_t capacity = (size_t)config->index_count;
+    pt_index_definition definition = {.unique = false};
+    const char *wrong = pt_find_system_property(name) != PT_SYSTEM_PROPERTIES
+                            ? "the store sets it itself"
+                            : pt_index_definition_add(&definition, name);
+    for (int i = 0; wrong == NULL && i < config->index_count; i++) {
+        if (pt_slice_equal(pt_index_definition_key(&config->indexes[i]), name)) {
+            pt_index_definition_free(&definition);
+            return SQLITE_OK;
+        }
+    }
+    wrong = wrong == NULL && name.size > PT_EXPIRES_NAME_MAX ? "it has more than 255 bytes" : wrong;
+    bool added = wrong == NULL && !definition.names.failed &&
+                 pt_array_reserve(&config->indexes, &capacity, capacity + 1, sizeof definition);
+    if (added) {
+        config->indexes[config->index_count++] = definition;
+        return SQLITE_OK;
+    }
+    pt_index_definition_free(&definition);
+    return wrong != NULL ? refuse_expires(config, wrong, error) : pt_error_nomem(error);
+}
+
+static int parse_arguments(pt_config *config, int argc, const char *const *argv, pt_error *error)
+{
+    int rc = pt_config_parse(argc, argv, config, error);
+    if (rc == SQLITE_OK && config->expires != NULL) {
+        rc = find_expiry_column(config, error);
+        rc = rc == SQLITE_OK ? declare_expiry_index(config, error) : rc;
+    }
+    return rc;
+}
+
+/* --- The form --- */
+
 static int ptable_configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
-    int rc = pt_config_parse(argc, argv, &table->config, error);
+    int rc = parse_arguments(&table->config, argc, argv, error);
     if (rc == SQLITE_OK) {
         table->map.columns = table->config.columns;
         table->map.column_count = table->config.column_count;

@@ -236,6 +236,26 @@ int pt_index_directory_add(pt_session *session, const char *table,
     return rc;
 }
 
+int pt_index_directory_remove(pt_session *session, pt_view *view, pt_slice key, uint32_t id,
+                              pt_error *error)
+{
+    pt_table_entry table = {0};
+    const char *name = (const char *)pt_key_entity(key).data; /* a 00 follows */
+    size_t table_size = strlen(name) + 1;
+    pt_slice columns =
+        pt_slice_of(pt_key_entity(key).data + table_size, pt_key_entity(key).size - table_size);
+    int rc = pt_table_directory_read(view, name, &table, error);
+    if (rc == SQLITE_OK && pt_slice_equal(columns, table.properties.expires)) {
+        return pt_error_set(
+            error, SQLITE_ERROR,
+            "entities of table %Q expire by %.*s, and the index is needed for that; "
+            "first UPDATE pt_tables SET Expires = NULL WHERE Store = %Q AND "
+            "TableName = %Q",
+            name, (int)columns.size, (const char *)columns.data, view->snapshot->store->path, name);
+    }
+    return rc == SQLITE_OK ? pt_table_directory_remove_key(session, key, id, error) : rc;
+}
+
 int pt_index_directory_note(pt_session *session, pt_index *index,
                             const uint16_t has[PT_ENTRY_COLUMNS_MAX], pt_error *error)
 {

@@ -72,6 +72,11 @@ pt_index *pt_index_list_find(const pt_index_list *list, pt_slice names);
 int pt_index_directory_add(pt_session *session, const char *table,
                            const pt_index_definition *definition, pt_error *error);
 
+/* Drops the index of a key in the catalogue. SQLITE_ERROR: entities of its table expire by it.
+ * Other codes as pt_table_directory_remove_key. */
+int pt_index_directory_remove(pt_session *session, pt_view *view, pt_slice key, uint32_t id,
+                              pt_error *error);
+
 /* Notes that the columns of an index have values with these bits. SQLITE_OK or SQLITE_NOMEM. */
 int pt_index_directory_note(pt_session *session, pt_index *index,
                             const uint16_t has[PT_ENTRY_COLUMNS_MAX], pt_error *error);

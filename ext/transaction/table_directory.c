@@ -196,6 +196,7 @@ __attribute__((noinline)) static int look_up_table(pt_session *session, pt_view 
     if (rc == SQLITE_OK) {
         const pt_table_properties *properties = &entry.properties;
         table->indexed |= properties->changes_id != 0 || properties->expires.size != 0;
+        table->expires = properties->expires.size != 0;
         /* An older view, which only cursors still read, does not show the session's changes, so the
          * cache is not for it. */
         table->known = pt_session_is_current(session, view);

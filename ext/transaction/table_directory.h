@@ -40,6 +40,7 @@ typedef struct pt_table_id {
     pt_table_kind kind;
     bool known;
     bool indexed; /* it has indexes, or properties */
+    bool expires; /* its entities do: transaction/expiry.h */
 } pt_table_id;
 
 /*

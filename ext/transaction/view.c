@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/sqlite.h"
+#include "base/ticks.h"
 #include "entity/key.h"
 
 /* Finding a table's last key costs as much as a look-up: only a longer transaction gains by it. */
@@ -54,6 +55,15 @@ bool pt_view_begin_writing(pt_view *view)
         }
     }
     return view->memtable != NULL;
+}
+
+int64_t pt_view_now(pt_view *view)
+{
+    if (view->now == 0) {
+        int64_t clock = pt_ticks_now();
+        view->now = clock > view->snapshot->clock ? clock : view->snapshot->clock;
+    }
+    return view->now;
 }
 
 /* --- One record --- */
@@ -157,6 +167,7 @@ static void end_view(pt_view *view)
     }
     /* Forget what was remembered of the snapshot. */
     view->rolled_back = false;
+    view->now = 0;
     view->last_known = 0;
     memset(view->chunks, 0, sizeof view->chunks);
     view->snapshot->store->engine->snapshot_end(view->snapshot);

@@ -32,6 +32,7 @@ typedef struct pt_view {
     pt_memtable *spare;    /* an empty one, or NULL */
     unsigned references;
     bool rolled_back;              /* the memtable was, after cursors may have shown its writes */
+    int64_t now;                   /* pt_view_now; 0: nobody has asked yet */
     pt_interruption *interruption; /* of the statements that read the view, or NULL */
     pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* a cache, by table id modulo its size */
     pt_last_key last_keys[PT_VIEW_LAST_KEYS];     /* a cache as well: of a table and its indexes */
@@ -49,6 +50,13 @@ static inline pt_view *pt_view_retain(pt_view *view)
     view->references++;
     return view;
 }
+
+/*
+ * The time, in ticks, by which entities of the view have expired: the later of the system's clock
+ * and the store's. It is read when it is first asked for, and then stays the same for as long as
+ * the view shows this version of the store.
+ */
+int64_t pt_view_now(pt_view *view);
 
 /* True if the view's memtable has any operation. */
 static inline bool pt_view_has_pending(const pt_view *view)
