@@ -105,7 +105,8 @@ __attribute__((noinline)) static int refuse_present(const pt_entity_change *chan
 static int check_absent(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     bool found;
-    int rc = pt_entity_find(table, *change->put, &found, error);
+    pt_slice record;
+    int rc = pt_session_find(table->session, *change->put, &found, &record, error);
     return rc != SQLITE_OK || !found ? rc : refuse_present(change, error);
 }
 

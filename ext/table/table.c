@@ -84,19 +84,6 @@ static int refuse_missing_table(const pt_table *table, pt_error *error)
                         store, table->config.table, writable, advice_on_private_store(table));
 }
 
-/* For the planner, which does not read the store. A damaged index is a matter of those that use it.
- */
-static int learn_indexes(pt_table *table, pt_view *view, pt_error *error)
-{
-    int rc =
-        pt_index_list_load(&table->indexes.list, table->session, view, table->config.table, error);
-    if (rc != SQLITE_CORRUPT_VTAB) {
-        return rc;
-    }
-    pt_error_clear(error);
-    return SQLITE_OK;
-}
-
 /* For a table whose entities expire, which has an index on their times. Every statement asks for
  * the time, so that it is that of the transaction's first statement. */
 static int learn_expiry(pt_table *table, pt_view *view, pt_error *error)
@@ -113,12 +100,24 @@ static int learn_expiry(pt_table *table, pt_view *view, pt_error *error)
                : rc;
 }
 
+/* For the planner, which does not read the store. A damaged index is a matter of those that use it.
+ */
+static int learn_indexes(pt_table *table, pt_view *view, pt_error *error)
+{
+    int rc =
+        pt_index_list_load(&table->indexes.list, table->session, view, table->config.table, error);
+    if (rc == SQLITE_CORRUPT_VTAB) {
+        pt_error_clear(error);
+        rc = SQLITE_OK;
+    }
+    return rc == SQLITE_OK && table->id.expires ? learn_expiry(table, view, error) : rc;
+}
+
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 {
     int rc = find_id_of_kind(table, view, error);
     if (rc == SQLITE_OK && table->id.indexed) {
-        rc = learn_indexes(table, view, error);
-        return rc == SQLITE_OK && table->id.expires ? learn_expiry(table, view, error) : rc;
+        return learn_indexes(table, view, error);
     }
     return rc == SQLITE_NOTFOUND ? refuse_missing_table(table, error) : rc;
 }

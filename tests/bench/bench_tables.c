@@ -143,7 +143,7 @@ static void run_dated(table_run *bench, const workload *work)
     path_join(folder, bench->settings.folder, "dated");
     folder_make(folder);
     dated_table_fill(&lineup_sql, folder, bench->settings.extent);
-    measure(&lineup_sql, work, folder, bench->settings.extent, &result);
+    measure(&lineup_sql, work, folder, dated_table_extent(bench->settings.extent), &result);
     folder_remove(folder);
     report(bench, &result);
 }

@@ -19,6 +19,8 @@
     .sql = "INSERT" VALUES, .json_sql = "INSERT" JSON_VALUES, .parameters = "PRflenas",            \
     .writes = true
 
+#define NOT_OVER " AND {Born} > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+
 #define INDEXED_VALUES " INTO I VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
 #define JSON_INDEXED_VALUES                                                                        \
     " INTO I VALUES(?1, ?2, json_object('Email', ?3, 'Team', ?4, 'Age', ?5, 'Note', ?6))"
@@ -166,6 +168,35 @@ const workload workloads[] = {
         .operations = 1,
         .dated = true,
         .targets = {2, 2},
+    },
+    {
+        .name = "expiry: point query, half are over",
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Email} FROM X WHERE PartitionKey = ?1 AND RowKey = ?2" NOT_OVER,
+        .ptable_sql = "SELECT Email FROM X WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .parameters = "PR",
+        .columns = "e",
+        .operations = 30000,
+        .dated = true,
+    },
+    {
+        .name = "expiry: partition scan, half are over",
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT {Email} FROM X WHERE PartitionKey = ?1" NOT_OVER,
+        .ptable_sql = "SELECT Email FROM X WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "e",
+        .operations = 200,
+        .dated = true,
+    },
+    {
+        .name = "expiry: count(*), half are over",
+        .sql = "SELECT count(*) FROM X WHERE 1" NOT_OVER,
+        .ptable_sql = "SELECT count(*) FROM X",
+        .parameters = "",
+        .columns = "c",
+        .operations = 1,
+        .dated = true,
     },
     {
         .name = "RowKey prefix, 100 rows, 6 columns",

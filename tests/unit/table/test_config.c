@@ -148,10 +148,10 @@ static void wrong_options_are_refused(void **state)
     (void)state;
     assert_refused(ARGUMENTS("stor='x'"),
                    "unknown option \"stor\" in argument \"stor='x'\"; the options are store, "
-                   "table, limits, batch, sync, readonly and scan");
+                   "table, limits, batch, sync, readonly, scan, expires");
     assert_refused(ARGUMENTS("path = x"),
                    "unknown option \"path\" in argument \"path = x\"; the options are store, "
-                   "table, limits, batch, sync, readonly and scan");
+                   "table, limits, batch, sync, readonly, scan, expires");
     assert_refused(ARGUMENTS("sync=full", "SYNC=full"),
                    "second option \"sync\" in argument \"SYNC=full\"; give each option once");
     assert_refused(ARGUMENTS("store=''"), "empty value in argument \"store=''\"; give a value or "
@@ -408,7 +408,7 @@ static void what_queues_do_not_have_is_refused(void **state)
                          "handed out any number of times)");
     assert_refused(ARGUMENTS("max_dequeue_count=5"),
                    "unknown option \"max_dequeue_count\" in argument \"max_dequeue_count=5\"; the "
-                   "options are store, table, limits, batch, sync, readonly and scan");
+                   "options are store, table, limits, batch, sync, readonly, scan, expires");
 }
 
 #define INDEX_ADVICE "; write index(Name, ...) or unique(Name, ...) with names of columns"
