@@ -204,6 +204,20 @@ static int purge_by_name(void *context, pt_error *error)
     return rc;
 }
 
+/* Asks the authorizer as a DELETE would. */
+static int check_permission(const purge_call *call, pt_error *error)
+{
+    sqlite3 *db = call->connection->db;
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf("DELETE FROM \"%w\".\"%w\" WHERE 0", call->schema, call->name);
+    int rc = pt_module_prepare(db, sql, &statement, error);
+    if (rc == SQLITE_OK && statement == NULL) {
+        rc = pt_module_nested_error(db, "DELETE from the table", error);
+    }
+    sqlite3_finalize(statement);
+    return rc;
+}
+
 /* A pt_catalog_table_use. */
 static int purge_found_table(void *context, const char *schema, const char *name, pt_error *error)
 {
@@ -211,7 +225,10 @@ static int purge_found_table(void *context, const char *schema, const char *name
     bool run = false;
     call->schema = schema;
     call->name = name;
-    int rc = pt_companion_run(call->connection, purge_by_name, call, &run, error);
+    int rc = check_permission(call, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_companion_run(call->connection, purge_by_name, call, &run, error);
+    }
     return rc == SQLITE_OK && !run
                ? pt_error_set(error, SQLITE_AUTH,
                               "deletes by an INSERT into temp.ptable_companion, which is not "

@@ -141,6 +141,24 @@ static int add_and_build(pt_session *session, pt_index_writer *writer, const pt_
     return rc;
 }
 
+/* Two entities have the same values. Nobody sees one that has expired. */
+static int advise_to_purge(pt_view *view, const char *table, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    pt_error ignored = PT_ERROR_NONE;
+    int found = pt_table_directory_read(view, table, &entry, &ignored);
+    pt_error_clear(&ignored);
+    if (found != SQLITE_OK || entry.properties.expires.size == 0) {
+        return error->rc;
+    }
+    pt_error plain = *error;
+    *error = PT_ERROR_NONE;
+    pt_error_set(error, plain.rc, "%s; if one has expired, SELECT pt_purge(...) deletes it",
+                 plain.message);
+    pt_error_clear(&plain);
+    return error->rc;
+}
+
 /* Refuses a column whose name differs in case alone from that of a property. */
 static int check_columns(const pt_new_index *made, const pt_declared_tables *declared,
                          const pt_session *session, pt_view *view, uint32_t table_id,
@@ -172,6 +190,7 @@ int pt_new_index_make(const pt_new_index *made, const pt_declared_tables *declar
     }
     if (rc == SQLITE_OK) {
         rc = add_and_build(session, &writer, made, table_id, error);
+        rc = rc == SQLITE_CONSTRAINT_UNIQUE ? advise_to_purge(view, made->table, error) : rc;
     }
     if (rc == SQLITE_OK) {
         *id = pt_index_list_find(&writer.list, key)->id;

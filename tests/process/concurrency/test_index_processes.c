@@ -315,6 +315,35 @@ static void indexes_come_and_go_while_others_work(void **state)
     close_database(db);
 }
 
+/* Expiry that another process switches on and off, also under a transaction and older plans. */
+static void others_see_what_has_expired(void **state)
+{
+    pair *both = *state;
+    run(both->db, "INSERT INTO t(PartitionKey, RowKey, Properties) VALUES ('r', 'e', "
+                  "json_object('Name', 'y', 'Due', '2020-01-01T00:00:00Z', 'Due@odata.type', "
+                  "'Edm.DateTime'))");
+    sqlite3_stmt *all = prepare_in(both->db, "SELECT RowKey FROM t WHERE V IS NULL");
+    sqlite3_stmt *keys = prepare_in(both->db, "SELECT RowKey FROM t ORDER BY PartitionKey, RowKey");
+    expect_rows(all, "e,");
+    run(both->db, "BEGIN");
+    expect_rows(keys, "a,b,c,d,e,");
+    peer_run(&both->other, "UPDATE pt_tables SET Expires = 'Due' WHERE " IN_STORE);
+    expect_rows(keys, "a,b,c,d,e,");
+    run(both->db, "COMMIT");
+    expect_rows(keys, "a,b,c,d,");
+    expect_rows(all, "");
+    fails(both->db, SQLITE_ERROR, DROP_INDEX("Due"));
+    peer_run(&both->other, "UPDATE pt_tables SET Expires = NULL WHERE " IN_STORE);
+    expect_rows(keys, "a,b,c,d,e,");
+    peer_run(&both->other, "UPDATE pt_tables SET Expires = 'Due' WHERE " IN_STORE);
+    run(both->db, "INSERT INTO t(PartitionKey, RowKey, V) VALUES ('r', 'e', 5)");
+    peer_run(&both->other, "UPDATE pt_tables SET Expires = NULL WHERE " IN_STORE);
+    expect_rows(keys, "a,b,c,d,e,");
+    assert_number(both->db, 5, "SELECT V FROM t WHERE RowKey = 'e' AND Name IS NULL");
+    sqlite3_finalize(all);
+    sqlite3_finalize(keys);
+}
+
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {
@@ -330,6 +359,7 @@ int main(int argc, char **argv)
         pair_test(a_builder_is_a_writer),
         pair_test(what_another_has_committed_is_unique),
         pair_test(a_declared_index_must_be_there_to_write),
+        pair_test(others_see_what_has_expired),
         cmocka_unit_test_setup_teardown(names_are_claimed_once, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(indexes_come_and_go_while_others_work, make_folder,
                                         remove_folder),

@@ -239,6 +239,48 @@ static void purging_needs_permission(void **state)
     close_database(db);
 }
 
+static int deny_deletes(void *context, int action, const char *table, const char *column,
+                        const char *schema, const char *trigger)
+{
+    (void)context;
+    (void)column;
+    (void)schema;
+    (void)trigger;
+    return action == SQLITE_DELETE && strcmp(table, "t") == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void an_authorizer_sees_the_delete(void **state)
+{
+    clock_seconds = 100;
+    sqlite3 *db = open_table(*state, "a.db", "expires=Due");
+    put(db, "a", 50);
+    assert_int_equal(sqlite3_set_authorizer(db, deny_deletes, NULL), SQLITE_OK);
+    fails(db, SQLITE_AUTH, "SELECT pt_purge('t')");
+    assert_int_equal(sqlite3_set_authorizer(db, NULL, NULL), SQLITE_OK);
+    assert_number(db, 1, "SELECT pt_purge('t')");
+    close_database(db);
+}
+
+/* A new unique index counts what has expired, so that it stays unique if expiry is switched off. */
+static void a_new_unique_index_wants_a_purge(void **state)
+{
+    clock_seconds = 100;
+    sqlite3 *db = open_table(*state, "a.db", "expires=Due");
+    run(db, "INSERT INTO t(PartitionKey, RowKey, Due, Properties) VALUES "
+            "('p', '1', '2020-01-01', '{\"N\":1}'), ('p', '2', NULL, '{\"N\":1}')");
+    fails(db, SQLITE_CONSTRAINT_UNIQUE,
+          "INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) "
+          "VALUES ('shared.ptable', 'T', 'N', 1)");
+    says(db, "if one has expired, SELECT pt_purge(...) deletes it");
+    assert_number(db, 1, "SELECT pt_purge('t')");
+    run(db, "INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) "
+            "VALUES ('shared.ptable', 'T', 'N', 1)");
+    run(db, "UPDATE pt_tables SET Expires = NULL WHERE Store = 'shared.ptable'");
+    run(db, "INSERT INTO pt_indexes(Store, TableName, Columns) "
+            "VALUES ('shared.ptable', 'T', 'Due, N')");
+    close_database(db);
+}
+
 /* A large value goes with its entity. */
 static void large_values_go(void **state)
 {
@@ -293,6 +335,8 @@ int main(void)
         folder_test(a_cursor_keeps_the_property),
         folder_test(batches_count_what_goes),
         folder_test(purging_needs_permission),
+        folder_test(an_authorizer_sees_the_delete),
+        folder_test(a_new_unique_index_wants_a_purge),
         folder_test(large_values_go),
         folder_test(backup_and_compacting_keep_what_has_expired),
     };
