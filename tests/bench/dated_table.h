@@ -1,7 +1,7 @@
 /*
  * Table D, for a condition on a DateTime: a tenth as many entities as there are, each with an Email
- * and one of 1,000 times. Table X has as many, half of which have expired: their times are over. Only
- * the sides that speak SQL have them.
+ * and one of 1,000 times. Table X has as many, half of which have expired: their times are over.
+ * Only the sides that speak SQL have them.
  */
 #ifndef TESTS_BENCH_DATED_TABLE_H
 #define TESTS_BENCH_DATED_TABLE_H

@@ -278,6 +278,73 @@ static void notes_of_dropped_tables_may_be_damaged(void **state)
     }
 }
 
+#define PART_OF_2020                                                                               \
+    "\4\x20"                                                                                       \
+    "2020-01-01T00:00:00.0000000Z\0\1"
+
+/* Entities of the table expire by S, and one has. */
+static void make_one_expire(void)
+{
+    run_here("CREATE VIRTUAL TABLE One USING ptable(A Int32, S DateTime, store=%Q);"
+             "INSERT INTO One VALUES ('y', '1', 9, '2020-01-01')");
+    run_here("UPDATE pt_tables SET Expires = 'S' WHERE Store = %Q AND TableName = 'One'");
+    expect("ok");
+}
+
+/* Nothing is deleted by an entry that does not agree with its entity. */
+static void damaged_entries_purge_nothing(void **state)
+{
+    static const uint8_t time = PT_DATETIME;
+    static const struct {
+        const char *key;
+        size_t size;
+    } wrong[] = {{"\4\x20"
+                  "1999",
+                  6},                                               /* does not end */
+                 {PART_OF_2020 "a\0001", sizeof PART_OF_2020 + 2},  /* it has a text */
+                 {PART_OF_2020 "none\0", sizeof PART_OF_2020 + 4}}; /* there is none */
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        make_one_expire();
+        put_sealed("entities", pt_slice_of(wrong[i].key, wrong[i].size), pt_slice_of(&time, 1));
+        assert_is_corrupt("SELECT pt_purge('One')", "an entry of index 'S' is damaged");
+        make_again(state);
+    }
+    make_one_expire();
+    put_sealed("entities", BYTES(PART_OF_2020 "y\0001"), BYTES(""));
+    assert_is_corrupt("SELECT pt_purge('One')", "an entry of index 'S' is damaged");
+    flip("entities", BYTES(PART_OF_2020 "y\0001"));
+    assert_is_corrupt("SELECT pt_purge('One')", "an entry of index 'S' is damaged");
+}
+
+/* Of a damaged entity it is not known if it has expired. */
+static void damaged_entities_are_not_taken_for_expired(void **state)
+{
+    (void)state;
+    make_one_expire();
+    flip("entities", BYTES("\1y\0001"));
+    assert_is_corrupt("SELECT count(*) FROM One", "PartitionKey 'y', RowKey '1'");
+    assert_is_corrupt("SELECT RowKey FROM One WHERE PartitionKey = 'y'", "damaged");
+    assert_is_corrupt("SELECT pt_purge('One')", "PartitionKey 'y', RowKey '1'");
+    assert_is_corrupt("INSERT INTO One(PartitionKey, RowKey) VALUES ('y', '1')", "damaged");
+    assert_is_corrupt("INSERT INTO One(PartitionKey, RowKey, WriteMode, IfMatch) "
+                      "VALUES ('y', '1', 'delete', '*')",
+                      "damaged");
+    assert_is_corrupt("INSERT INTO One(PartitionKey, RowKey, A, WriteMode) "
+                      "VALUES ('y', '1', 5, 'merge')",
+                      "damaged");
+    run_here("UPDATE pt_tables SET Expires = NULL WHERE Store = %Q AND TableName = 'One'");
+    run_here("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
+             "SELECT count(*) FROM One");
+}
+
+static void expiry_needs_its_index(void **state)
+{
+    (void)state;
+    make_one_expire();
+    take_out("entities", BYTES(KEY_OF_S));
+    assert_is_corrupt("SELECT pt_purge('One')", "lacks the index on S");
+}
+
 static void checking_indexes_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -299,6 +366,9 @@ int main(void)
         damage_test(damaged_large_values_have_unknown_entries),
         damage_test(indexes_of_a_damaged_table_are_listed),
         damage_test(notes_of_dropped_tables_may_be_damaged),
+        damage_test(damaged_entries_purge_nothing),
+        damage_test(damaged_entities_are_not_taken_for_expired),
+        damage_test(expiry_needs_its_index),
         damage_test(checking_indexes_may_run_out_of_memory),
     };
     failing_malloc_install();
