@@ -9,7 +9,7 @@
 #include "fixtures/store.h"
 #include <lmdb.h>
 
-enum { TRIALS = 15, FILLS = 2 };
+enum { TRIALS = 8, FILLS = 2 };
 
 static uint64_t seed;
 
