@@ -3,12 +3,21 @@
 package Play;
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use Digest::SHA qw(hmac_sha256_base64);
+use Exporter qw(import);
 use File::Temp qw(tempdir);
 use FindBin;
 use IO::Socket::INET;
 use MIME::Base64 qw(decode_base64);
 use POSIX qw(strftime);
+
+# What is tested: the project's folder, the server and the libraries.
+our @EXPORT_OK = qw($ROOT $SERVER $LIBRARY $SERVICE_LIBRARY);
+our $ROOT = abs_path("$FindBin::Bin/../..");
+our $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
+our $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
+our $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 
 our $ACCOUNT = 'devstoreaccount1';
 our $KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';

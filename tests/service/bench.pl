@@ -9,16 +9,11 @@
 # Variables as in test_sql.pl.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
 use List::Util qw(min);
-use Play;
+use Play qw($SERVER $LIBRARY $SERVICE_LIBRARY);
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $RUNS = $ENV{RUNS} // 3;
 my ($ENTITIES, $GETS, $STREAMED, $DELAY) = (100_000, 2_000, 20_000, 20);
 my $TIMEOUT = 600;    # seconds, of a shell

@@ -11,18 +11,13 @@
 use strict;
 use warnings;
 use utf8;
-use Cwd qw(abs_path);
 use Encode qw(encode);
 use FindBin;
 use MIME::Base64 qw(encode_base64);
 use lib $FindBin::Bin;
-use Play;
+use Play qw($SERVER $LIBRARY $SERVICE_LIBRARY);
 use Test::More;
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $SEED = $ENV{SEED} // 1;
 my $COUNT = $ENV{N} // 40;
 my $TIMEOUT = 100 + $COUNT;    # seconds, of a set

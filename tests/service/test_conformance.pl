@@ -9,17 +9,13 @@
 # Variables as in test_sql.pl, and PT_REPLAY, the program.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($ROOT $SERVER $SERVICE_LIBRARY);
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
 my $REPLAY = $ENV{PT_REPLAY} // "$ROOT/build/tests/conformance/replay";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my @CORPORA = split ' ', $ENV{CORPORA} // "$ROOT/tests/conformance/corpus.jsonl";
-$ENV{PT_SERVICE_LIBRARY} //= $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
+$ENV{PT_SERVICE_LIBRARY} = $SERVICE_LIBRARY;
 $ENV{CMOCKA_MESSAGE_OUTPUT} = 'TAP';
 $ENV{no_proxy} = '*';
 

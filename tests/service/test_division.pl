@@ -8,16 +8,11 @@
 # Variables as in test_sql.pl. On the small service only with LONG=1: test_random.pl has small pages there.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($SERVER $LIBRARY $SERVICE_LIBRARY);
 use Test::More;
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $TIMEOUT = 200;    # seconds
 
 if (!-e $SERVICE_LIBRARY || (!@ARGV && !$ENV{LONG})) {

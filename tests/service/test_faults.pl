@@ -4,16 +4,11 @@
 # (make test-long) only a part of the cases are tried.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($SERVER $LIBRARY $SERVICE_LIBRARY);
 use Test::More;
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $TIMEOUT = 100;    # seconds, of all statements
 my $ROWS = 200;       # of a page
 

@@ -6,16 +6,11 @@
 # TAP. Variables as in test_sql.pl.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($ROOT $SERVER $LIBRARY $SERVICE_LIBRARY);
 use Test::More;
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $TIMEOUT = 60;    # seconds
 
 my $BEFORE = <<'END';

@@ -7,10 +7,8 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($SERVER);
 use Test::More;
-
-my $SERVER = $ENV{PT_SERVER} // "$FindBin::Bin/../../build/tests/service/server";
 
 sub start { return Play::start($SERVER, @_) }
 

@@ -13,17 +13,12 @@
 # its log; the environment has the account `hr`. Variables: PT_LIBRARY, PT_SERVICE_LIBRARY, PT_SERVER, PT_SHELL.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use File::Temp;
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($SERVER $LIBRARY $SERVICE_LIBRARY);
 use Test::More;
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $FIRST_WITH_FAULTS = 50;
 my $FIRST_WITH_PAUSES = 90;
 my $TIMEOUT = 60;    # seconds, of a script

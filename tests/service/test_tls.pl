@@ -4,16 +4,12 @@
 # test_sql.pl.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use FindBin;
 use lib $FindBin::Bin;
-use Play;
+use Play qw($LIBRARY $SERVICE_LIBRARY);
 use Test::More;
 
-my $ROOT = abs_path("$FindBin::Bin/../..");
-my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
-my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $TIMEOUT = 20;    # seconds
 my $FOLDER = tempdir(CLEANUP => 1);
 my @EVER = ('20200101000000Z', '20991231000000Z');
