@@ -24,15 +24,33 @@ static const char schema[] =
     "INSERT INTO I(PartitionKey, RowKey, Properties) VALUES ('r', '1', "
     "'{\"t\":\"soon\",\"g\":\"a text\",\"n\":1.5,\"s\":5}');"
     "CREATE TABLE k(i); INSERT INTO k VALUES (1), (2), (3);"
+    "CREATE VIRTUAL TABLE M USING ptable(index(a01), index(a02), index(a03), index(a04), "
+    "index(a05), index(a06), index(a07), index(a08), index(a09), index(a10), index(a11), "
+    "index(a12), index(a13), index(a14), index(a15), index(a16), index(a17), index(a18), "
+    "index(a19), index(a20), index(a21), index(a22), index(a23), index(a24), index(a25), "
+    "index(a26), index(a27), index(a28), index(a29), index(a30), index(a31), index(a32), "
+    "index(a33), index(a34), index(a35), index(a36), index(a37), index(a38), index(a39), "
+    "index(a40), sync=off);"
     "CREATE VIRTUAL TABLE U USING ptable(sync=off);"
     "INSERT INTO U(PartitionKey, RowKey, Properties) VALUES ('p', '1', '{\"Name\":1}'), "
     "('p', '2', '{\"Name\":2}'), ('p', '3', '{\"Other\":2}')";
 
 #define TEXT "printf('%%.%dc', 's')"
 
+#define TEXTS                                                                                      \
+    TEXT ", " TEXT " || 'a', " TEXT " || 'b', " TEXT " || 'c', " TEXT " || 'd', " TEXT             \
+         " || 'e', " TEXT " || 'f'"
+
 /* TEXT is a text of the length that is tried. */
 static const question of_indexes[] = {
     {NULL, "SELECT s FROM I WHERE s IN (" TEXT ", " TEXT " || 'a', 'z') AND n IN (1, 2, 3)"},
+    {NULL, "SELECT s FROM I WHERE s IN (" TEXTS ") AND n IN (1, 2, 3) AND v IN (1, 2)"},
+    {NULL, "SELECT s FROM I WHERE s IN (" TEXTS ") AND n > 0"},
+    {NULL, "SELECT RowKey FROM I WHERE n IN (1, 2, 3) AND s IN (" TEXTS ") AND PartitionKey = 'p'"},
+    {NULL, "SELECT RowKey FROM I WHERE PartitionKey = " TEXT " AND v IN (" TEXTS ")"},
+    {NULL, "SELECT RowKey FROM I WHERE x IN (" TEXTS ") AND x < CAST(" TEXT " AS BLOB)"},
+    {NULL, "SELECT s FROM I WHERE s >= " TEXT " AND s >= " TEXT " || 'a' AND s <= " TEXT
+           " || 'b' AND s < " TEXT " || 'c' AND s > " TEXT " || 'd' AND s < " TEXT " || 'z'"},
     {NULL, "SELECT RowKey FROM I WHERE s = " TEXT " AND n = 1 AND v > 0 AND PartitionKey = 'p'"},
     {NULL, "SELECT RowKey FROM I WHERE s = " TEXT " AND n = 1 AND v = 1 AND PartitionKey = " TEXT},
     {NULL, "SELECT s, n FROM I WHERE s >= " TEXT " ORDER BY s, n"},
@@ -59,6 +77,8 @@ static const question of_writes[] = {
      "UPDATE I SET t = '2026-02-01' WHERE RowKey = '2'"},
     {"BEGIN; INSERT INTO pt_indexes(TableName, Columns) VALUES ('U', " TEXT "), ('I', " TEXT ")",
      "SELECT * FROM pt_indexes"},
+    {"BEGIN; INSERT INTO pt_indexes(TableName, Columns) VALUES ('M', 'A' || " TEXT ")",
+     "INSERT INTO M(PartitionKey, RowKey) VALUES ('p', '1')"},
     {"BEGIN; INSERT INTO pt_indexes(TableName, Columns) VALUES ('T', " TEXT ")",
      "INSERT INTO T VALUES ('c', '1', " TEXT ")"},
     {"BEGIN; INSERT INTO pt_indexes(TableName, Columns) VALUES ('T', " TEXT ")",
@@ -84,7 +104,7 @@ static const question of_writes[] = {
 static char *with_length(const char *sql, int length)
 {
     return sql != NULL ? sqlite3_mprintf(sql, length, length, length, length, length, length,
-                                         length, length)
+                                         length, length, length)
                        : NULL;
 }
 
