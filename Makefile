@@ -43,9 +43,11 @@
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it. LIBDIR, DATADIR and
 #                        DOCDIR are the folders of libraries, of examples and scripts, and of documents
-#   make dist            source archive of the last commit, in build/dist
-#   make deb             Debian packages of the last commit, in build/dist; make test-deb tries them in a
-#                        fresh Debian
+#   make deb wheel npm sqlpkg   packages of the last commit for Debian, Python, Node and sqlpkg, in
+#                        build/dist; make test-deb, and so on, try them where nothing else is
+#   make dist            these and the archives of the source, all from the last commit alone
+#   make test-reproducible   builds all of it twice and compares the bytes
+#   make release-check   everything that a release wants, in its long form: one table, after hours
 #   make amalgamation    all source in build/amalgamation/ptable.c, to be compiled without the rest;
 #                        make test-amalgamation runs the SQL tests with it
 #
@@ -664,19 +666,37 @@ uninstall:
 	@rmdir $(INSTALLED_FOLDERS:%=$(DESTDIR)%) 2>/dev/null || true
 
 # Packages are built from the last commit's archive, in build/dist, and tried by tests of their own.
-.PHONY: deb test-deb run-test-deb
-deb:
-	@.ci/deps build test service deb
-	@.packaging/build.sh build/dist deb
+PACKAGES := deb wheel npm sqlpkg
+.PHONY: $(PACKAGES) $(PACKAGES:%=test-%) $(PACKAGES:%=run-test-%)
+$(PACKAGES):
+	@.ci/deps build test service $@
+	@.packaging/build.sh build/dist $@
 
-test-deb: deb
+$(PACKAGES:%=test-%): test-%: %
 	+@$(SUBMAKE) run-$@
 
-run-test-deb:
-	$(Q)PT_PROGRAM_TIMEOUT=1800 $(RUN) tests/test_debian.sh
+run-test-npm: npm-hosts
+$(PACKAGES:%=run-test-%): run-test-%:
+	$(Q)PT_PROGRAM_TIMEOUT=1800 $(RUN) tests/test_$*.sh
+
+# Bindings of SQLite for Node, to be compiled, and a newer Node.
+.PHONY: npm-hosts
+npm-hosts:
+	@tests/packages/fetch_npm.sh build/clients
+
+.PHONY: test-reproducible run-test-reproducible release-check
+test-reproducible: dist
+	+@$(SUBMAKE) run-$@
+
+run-test-reproducible:
+	$(Q)PT_PROGRAM_TIMEOUT=3600 $(RUN) tests/test_reproducible.sh
+
+release-check:
+	@tests/release_check.sh
 
 dist:
-	@.packaging/build.sh build/dist archive
+	@.ci/deps build test service $(PACKAGES)
+	@.packaging/build.sh build/dist archive amalgamation $(PACKAGES)
 
 amalgamation:
 	@mkdir -p $(BUILD)/amalgamation

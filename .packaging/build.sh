@@ -17,7 +17,7 @@ source=$results/source/$name
 
 # The archive has no folder build/, and where git made it no file that is not committed.
 make_archive() {
-    if git -C "$root" rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
+    if [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$root" ]; then
         git -C "$root" archive --format=tar --prefix="$name/" HEAD
     else
         tar -C "$root" --exclude=./build --sort=name --owner=0 --group=0 --numeric-owner \
@@ -33,11 +33,10 @@ unpack() {
     export SOURCE_DATE_EPOCH
 }
 
-# Packs a folder of the results: pack FOLDER
+# pack FOLDER NAME WHAT: packs what the folder has into an archive in the results.
 pack() {
-    tar -C "$results" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
-        -c "$1" | gzip -n >"$results/$1.tar.gz"
-    rm -r "${results:?}/$1"
+    tar -C "$1" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
+        --mode=u=rwX,go=rX --transform="s|^\./\(.\)|\1|" -c "$3" | gzip -n >"$results/$2.tar.gz"
 }
 
 build_archive() {
@@ -45,9 +44,10 @@ build_archive() {
 }
 
 build_amalgamation() {
-    mkdir -p "$results/ptable-amalgamation-$version"
-    (cd "$source" && .packaging/amalgamate.pl "$results/ptable-amalgamation-$version")
-    pack "ptable-amalgamation-$version"
+    folder=$results/source/ptable-amalgamation-$version
+    mkdir "$folder"
+    (cd "$source" && .packaging/amalgamate.pl "$folder")
+    pack "$results/source" "${folder##*/}" "${folder##*/}"
 }
 
 build_deb() {
@@ -65,6 +65,78 @@ END
     }
     rm "$results/deb.log"
     mv "$results"/source/*.deb "$results"/source/*.dsc "$results"/source/*.tar.xz "$results"
+}
+
+# libraries ARCHITECTURE: ptable.so and the libraries that it needs, with their licences, as programs that
+# come without Debian's packages want them: each finds the others in its own folder. What is for arm64 is
+# compiled on other machines, too, with the packages in PT_SYSROOT (build/arm64/sysroot).
+libraries() {
+    folder=$results/source/libraries/$1
+    if [ -e "$folder" ]; then
+        return
+    fi
+    compiler=cc
+    base=
+    if [ "$1" != "$(uname -m)" ]; then
+        base=${PT_SYSROOT:-$root/build/arm64/sysroot}
+        "$root/.packaging/sysroot.sh" "$base"
+        compiler="$1-linux-gnu-gcc --sysroot=$base"
+    fi
+    mkdir -p "$folder/licenses"
+    # shellcheck disable=SC2016 # $ORIGIN is for the loader
+    make -s -j"$(nproc)" -C "$source" BUILD="build/$1" OUT="build/$1" CC="$compiler" LTO=-flto=auto \
+        CFLAGS="-O2 -ffile-prefix-map=$source=." LDFLAGS='-Wl,-rpath,'\''$$ORIGIN'\'' -Wl,-z,relro,-z,now -s' \
+        loadable >&2
+    cp "$source/build/$1/ptable.so" "$folder"
+    for needed in liblmdb.so.0 libuuid.so.1; do
+        cp -L "$base/usr/lib/$1-linux-gnu/$needed" "$folder"
+        cp "$base/usr/share/doc/${needed%.so.*}${needed##*.}/copyright" "$folder/licenses/${needed%.so.*}.txt"
+    done
+    chmod 644 "$folder"/*.so*
+    check_glibc "$folder"
+}
+
+# What is promised to users: glibc 2.34 or newer.
+check_glibc() {
+    newest=$(objdump -T "$1"/*.so* | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\?.*/\1/p' | sort -V | tail -n 1)
+    if [ "$(printf '%s\n2.34\n' "$newest" | sort -V | tail -n 1)" != 2.34 ]; then
+        echo "build.sh: $1 needs glibc $newest; the packages promise 2.34" >&2
+        exit 1
+    fi
+}
+
+build_wheel() {
+    for architecture in x86_64 aarch64; do
+        libraries "$architecture"
+        /usr/bin/python3 "$source/.packaging/python/build_wheel.py" "$version" "$architecture" \
+            "$results/source/libraries/$architecture" "$results"
+    done
+}
+
+build_npm() {
+    package=$results/source/npm
+    cp -R "$source/.packaging/npm" "$package"
+    sed -i "s/@VERSION@/$version/" "$package/package.json"
+    for machine in x64/x86_64 arm64/aarch64; do
+        libraries "${machine#*/}"
+        cp -R "$results/source/libraries/${machine#*/}" "$package/linux-${machine%/*}"
+    done
+    (cd "$package" && npm pack --silent --pack-destination "$results" >/dev/null)
+}
+
+# The program sqlpkg makes no folders: all files are in one. Here it finds the archives beside the list.
+build_sqlpkg() {
+    cp "$source/.packaging/sqlpkg.json" "$results/sqlpkg.json"
+    for machine in amd64/x86_64 arm64/aarch64; do
+        libraries "${machine#*/}"
+        flat=$results/source/sqlpkg-${machine%/*}
+        mkdir "$flat"
+        find "$results/source/libraries/${machine#*/}" -type f -exec cp {} "$flat" \;
+        pack "$flat" "ptable-$version-linux-${machine%/*}" .
+        sum=$(sha256sum <"$results/ptable-$version-linux-${machine%/*}.tar.gz")
+        sed -i "s/@${machine%/*}@/${sum%% *}/" "$results/sqlpkg.json"
+    done
+    sed -i "s/@VERSION@/$version/" "$results/sqlpkg.json"
 }
 
 make_archive

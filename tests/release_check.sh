@@ -1,0 +1,74 @@
+#!/bin/sh
+# release_check.sh: what a release wants, one after the other: all suites in their long forms, the packages
+# and their trials on fresh machines. Prints a table with the result and the time of each, and fails if
+# anything has failed. It takes hours. ONLY='deb wheel' runs those of these names. The output of each is
+# in build/release.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+log=build/release
+mkdir -p "$log"
+
+# Name, minutes that it may take, and make's arguments.
+steps() {
+    cat <<'END'
+test                5  test
+long               60  test-long
+ways               30  test-ways
+random             30  test-random N=200000
+out-of-memory      90  test-out-of-memory N=all STACKS=1 CALLS=10
+io-errors          60  test-io-errors N=2000
+kill               30  test-kill N=100
+kill-load          30  test-kill-load N=1000
+power-loss         60  test-power-loss N=20000
+isolation          60  test-isolation N=300000
+thread-mix         30  test-thread-mix N=200
+damage             30  test-damage N=2000
+backup             30  test-backup N=200
+compact            30  test-compact N=300
+interruption       30  test-interruption N=20
+sealed-records     30  test-sealed-records N=8
+fuzz               60  fuzz SECONDS=60
+examples           10  examples
+clients            30  test-clients
+service            60  test-service
+conformance        60  conformance
+conformance-cloud  60  conformance-service
+lint               60  lint
+asan               60  check-asan
+tsan               90  check-tsan
+valgrind           90  check-valgrind
+newest             30  test-newest
+coverage          120  coverage
+instructions       10  bench-instructions
+amalgamation       15  test-amalgamation
+packages           60  dist
+deb                30  run-test-deb
+wheel              15  run-test-wheel
+npm                30  run-test-npm
+sqlpkg             10  run-test-sqlpkg
+reproducible       60  test-reproducible
+END
+}
+
+wanted() {
+    case " ${ONLY:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
+failed=0
+printf '| %-17s | %-11s | %7s |\n|%s|%s|%s:|\n' "what" "result" "minutes" \
+    "-------------------" "-------------" "--------"
+while read -r name limit target; do
+    wanted "$name" || continue
+    begun=$(date +%s)
+    # shellcheck disable=SC2086 # make's arguments
+    timeout --kill-after=10 "$((limit * 60))" make $target >"$log/$name.log" 2>&1 </dev/null
+    case $? in
+    0) result=passed ;;
+    124 | 137) result="too long" failed=1 ;;
+    *) result=FAILED failed=1 ;;
+    esac
+    printf '| %-17s | %-11s | %7d |\n' "$name" "$result" "$((($(date +%s) - begun + 59) / 60))"
+done <<END
+$(steps)
+END
+exit $failed
