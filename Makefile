@@ -319,7 +319,8 @@ $(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_progra
 test-long: deps
 	+@$(SUBMAKE) run-test-long
 
-LONG_TESTS := $(BUILD)/tests/random/test_conditions $(BUILD)/tests/random/test_differential $(BUILD)/tests/random/test_expiry \
+LONG_TESTS := $(BUILD)/tests/random/test_changes $(BUILD)/tests/random/test_conditions \
+    $(BUILD)/tests/random/test_differential $(BUILD)/tests/random/test_expiry \
     $(BUILD)/tests/unit/table/test_rows_like_the_last \
     $(if $(HAS_SERVICE),$(BUILD)/tests/unit/service/test_remote_scan)
 LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl))

@@ -8,6 +8,7 @@ SQLITE_EXTENSION_INIT1
 
 #include "catalog/admin.h"
 #include "catalog/batches.h"
+#include "catalog/changes.h"
 #include "catalog/expiry.h"
 #include "catalog/indexes.h"
 #include "catalog/partitions.h"
@@ -29,9 +30,9 @@ enum { OLDEST_SQLITE = 3040000 };
 
 static const char library_name[] = "ptable";
 
-static const pt_tvf *const table_functions[] = {&pt_tvf_partitions, &pt_tvf_properties,
-                                                &pt_tvf_batches,    &pt_tvf_stores,
-                                                &pt_tvf_queue_get,  &pt_tvf_queue_update};
+static const pt_tvf *const table_functions[] = {
+    &pt_tvf_partitions, &pt_tvf_properties, &pt_tvf_batches,     &pt_tvf_stores,
+    &pt_tvf_changes,    &pt_tvf_queue_get,  &pt_tvf_queue_update};
 
 static int register_table_functions(sqlite3 *db, pt_connection *connection)
 {
@@ -70,6 +71,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, bool functions, 
     }
     if (rc == SQLITE_OK) {
         rc = pt_purge_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_forget_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

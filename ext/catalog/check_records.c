@@ -1,12 +1,11 @@
 #include "catalog/check_records.h"
 
-#include <stdlib.h>
-
-#include "base/arena.h"
 #include "base/seal.h"
 #include "base/sqlite.h"
 #include "base/text.h"
+#include "catalog/check_changes.h"
 #include "catalog/check_indexes.h"
+#include "catalog/check_values.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 #include "transaction/table_directory.h"
@@ -17,6 +16,7 @@
 typedef struct met_table {
     uint32_t id;
     bool is_listed; /* in the catalogue */
+    bool is_hidden; /* it belongs to another table, as its name tells */
     bool is_dropped_index;
     bool is_dropped;        /* noted as dropped; its entities are still to be deleted */
     pt_table_counts stored; /* what the store says */
@@ -92,154 +92,15 @@ static void free_met_tables(met_tables *tables)
     *tables = (met_tables){0};
 }
 
-/* --- Large values --- */
-
-/*
- * Records point to large values, whose parts are stored elsewhere. The engine gives all entities
- * before all parts. So the check collects the values it meets, sorts them in the order of their
- * parts, and then goes through values and parts together.
- */
-
-typedef struct met_value {
-    uint32_t table_id;
-    pt_large large;
-    pt_slice key; /* logical, of the entity */
-} met_value;
-
-/* Empty if zeroed. */
-typedef struct met_values {
-    met_value *values;
-    size_t count;
-    size_t capacity;
-    pt_arena keys;
-    bool sorted;
-    size_t next;     /* index of the value whose parts come next */
-    uint32_t number; /* of its next part */
-} met_values;
-
-typedef enum part_state {
-    PART_SOUND,
-    PART_DAMAGED,
-    PART_ORPHAN, /* no record points to it */
-} part_state;
-
-/* False when out of memory. */
-static bool add_large_value(met_values *values, uint32_t table_id, const pt_large *large,
-                            pt_slice key)
-{
-    pt_slice copy = pt_arena_copy(&values->keys, key);
-    if (copy.data == NULL || !pt_array_reserve(&values->values, &values->capacity,
-                                               values->count + 1, sizeof *values->values)) {
-        return false;
-    }
-    values->values[values->count++] =
-        (met_value){.table_id = table_id, .large = *large, .key = copy};
-    return true;
-}
-
-/* Compares two values by the keys of their parts. */
-static int compare_places(uint32_t table_a, int64_t ticks_a, uint16_t ordinal_a, uint32_t table_b,
-                          int64_t ticks_b, uint16_t ordinal_b)
-{
-    if (table_a != table_b) {
-        return table_a < table_b ? -1 : 1;
-    }
-    if (ticks_a != ticks_b) {
-        return ticks_a < ticks_b ? -1 : 1;
-    }
-    return (ordinal_a > ordinal_b) - (ordinal_a < ordinal_b);
-}
-
-static int compare_values(const void *a, const void *b)
-{
-    const met_value *left = a;
-    const met_value *right = b;
-    return compare_places(left->table_id, left->large.ticks, left->large.ordinal, right->table_id,
-                          right->large.ticks, right->large.ordinal);
-}
-
-static int compare_with_part(const met_value *value, const pt_chunk_key *chunk)
-{
-    return compare_places(value->table_id, value->large.ticks, value->large.ordinal,
-                          chunk->table_id, chunk->ticks, chunk->ordinal);
-}
-
-static void sort_large_values(met_values *values)
-{
-    if (!values->sorted && values->count != 0) {
-        qsort(values->values, values->count, sizeof *values->values, compare_values);
-    }
-    values->sorted = true;
-}
-
-/* If two records point to the same value, the second one will find no parts left. */
-static void next_large_value(met_values *values)
-{
-    values->next++;
-    values->number = 0;
-}
-
-/*
- * The next value that lacks parts with keys below a part (NULL: that lacks any part), or NULL. Call
- * it until it returns NULL, and then match_next_part with that part.
- */
-static const met_value *next_incomplete_value(met_values *values, const pt_chunk_key *before)
-{
-    sort_large_values(values);
-    while (values->next < values->count) {
-        const met_value *value = &values->values[values->next];
-        int order = before != NULL ? compare_with_part(value, before) : -1;
-        if (order > 0) {
-            return NULL;
-        }
-        bool lacks = order < 0 ? values->number < pt_large_chunk_count(&value->large)
-                               : values->number < before->number;
-        if (order == 0 && !lacks) {
-            return NULL;
-        }
-        if (order < 0) {
-            next_large_value(values);
-        } else {
-            values->number = before->number;
-        }
-        if (lacks) {
-            return value;
-        }
-    }
-    return NULL;
-}
-
-/* Judges the next part in key order; *value is the value it belongs to, unless it is an orphan. */
-static part_state match_next_part(met_values *values, const pt_chunk_key *chunk, pt_slice key,
-                                  pt_slice record, const met_value **value)
-{
-    const met_value *next = values->next < values->count ? &values->values[values->next] : NULL;
-    if (next == NULL || compare_with_part(next, chunk) != 0 || values->number != chunk->number ||
-        chunk->number >= pt_large_chunk_count(&next->large)) {
-        return PART_ORPHAN;
-    }
-    values->number++;
-    *value = next;
-    return pt_large_is_chunk(key, record, pt_large_chunk_size(&next->large, chunk->number))
-               ? PART_SOUND
-               : PART_DAMAGED;
-}
-
-static void free_large_values(met_values *values)
-{
-    sqlite3_free(values->values);
-    pt_arena_free(&values->keys);
-    *values = (met_values){0};
-}
-
 /* --- The check --- */
 
 typedef struct check_run {
     pt_check_report report;
     pt_check_facts facts;
     met_tables tables;
-    met_values values;
+    pt_met_values values;
     pt_checked_indexes indexes;
+    pt_checked_tables changes;
     uint32_t
         last_listed;    /* the table that the catalogue has listed last; 0: its entry is damaged */
     pt_buffer last_key; /* and its key in the catalogue */
@@ -252,7 +113,7 @@ typedef struct check_run {
 static char *describe_table(check_run *self, uint32_t id)
 {
     const met_table *table = find_met_table(&self->tables, id);
-    if (pt_check_find_index(&self->indexes, id) != NULL && table != NULL && table->name != NULL) {
+    if (table != NULL && table->is_hidden && table->name != NULL) {
         return sqlite3_mprintf("%s", table->name);
     }
     if (table != NULL && table->name != NULL) {
@@ -359,8 +220,8 @@ static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
     return SQLITE_OK;
 }
 
-/* Lists a table or an index, which takes over the name. */
-static int list_table(check_run *self, pt_slice key, uint32_t id, char *name)
+/* Lists a table, index or other hidden table, which takes over the name. */
+static int list_table(check_run *self, pt_slice key, uint32_t id, bool is_hidden, char *name)
 {
     met_table *table = name != NULL ? add_met_table(&self->tables, id) : NULL;
     if (table == NULL) {
@@ -372,6 +233,7 @@ static int list_table(check_run *self, pt_slice key, uint32_t id, char *name)
         return report_problem(self, key, "another table, or a dropped table, has the same number");
     }
     table->is_listed = true;
+    table->is_hidden = is_hidden;
     table->name = name;
     return SQLITE_OK;
 }
@@ -391,7 +253,29 @@ static int check_listed_index(check_run *self, pt_slice key, pt_slice record)
         return rc != SQLITE_OK ? rc : report_problem(self, key, "the entry of an index is damaged");
     }
     const pt_checked_index *index = pt_check_find_index(&self->indexes, id);
-    return list_table(self, key, id, sqlite3_mprintf("%s", pt_check_index_name(index)));
+    return list_table(self, key, id, true, sqlite3_mprintf("%s", pt_check_index_name(index)));
+}
+
+/* Lists the hidden tables of a table that keeps its changes. A check meets the deletions first. */
+static int check_listed_changes(check_run *self, pt_slice key, const pt_table_entry *entry)
+{
+    const pt_table_properties *kept = &entry->properties;
+    int size = (int)entry->name.size;
+    const char *name = (const char *)entry->name.data;
+    if (kept->changes_id == 0) {
+        return SQLITE_OK;
+    }
+    if (entry->id >= kept->deletions_id || kept->deletions_id >= kept->changes_id ||
+        !is_table_id(self, kept->changes_id)) {
+        return report_problem(self, key, "the numbers of its changes are damaged");
+    }
+    int rc = list_table(self, key, kept->deletions_id, true,
+                        sqlite3_mprintf("deletions of table '%.*q'", size, name));
+    if (rc == SQLITE_OK) {
+        rc = list_table(self, key, kept->changes_id, true,
+                        sqlite3_mprintf("changes of table '%.*q'", size, name));
+    }
+    return rc == SQLITE_OK ? pt_check_add_changes(&self->changes, entry) : rc;
 }
 
 static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
@@ -409,8 +293,10 @@ static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
     if (!pt_buffer_assign(&self->last_key, key)) {
         return SQLITE_NOMEM;
     }
-    return list_table(self, key, entry.id,
-                      sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data));
+    int rc =
+        list_table(self, key, entry.id, false,
+                   sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data));
+    return rc == SQLITE_OK ? check_listed_changes(self, key, &entry) : rc;
 }
 
 /* Counts a record of the table with `counter`, one of table->found. */
@@ -444,7 +330,7 @@ static int note_large_values(check_run *self, uint32_t id, pt_record *record, pt
             pt_record_value(record, i, &value) != SQLITE_OK) {
             continue;
         }
-        if (!add_large_value(&self->values, id, &value.large, key)) {
+        if (!pt_check_add_value(&self->values, id, &value.large, key)) {
             return SQLITE_NOMEM;
         }
     }
@@ -492,6 +378,7 @@ static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice byt
         return report_problem(self, key, wrong);
     }
     if (!is_dropped) {
+        pt_check_expect_change(&self->changes, id, key, record.ticks);
         rc = note_large_values(self, id, &record, key);
     }
     return rc == SQLITE_OK && !is_dropped
@@ -512,13 +399,37 @@ static int check_entry(check_run *self, pt_checked_index *index, uint32_t id, pt
     return rc == SQLITE_OK && wrong != NULL ? report_problem(self, key, wrong) : rc;
 }
 
+/* *ours = false: the record is no change of a table. */
+static int check_change(check_run *self, uint32_t id, pt_slice key, pt_slice bytes, bool *ours)
+{
+    const char *wrong;
+    int rc = pt_check_find_change(&self->changes, id, key, bytes, self->facts.clock, ours, &wrong);
+    met_table *table = *ours ? find_met_table(&self->tables, id) : NULL;
+    if (table != NULL) {
+        count_table_record(table, &table->found.entities, key, bytes);
+    }
+    return rc == SQLITE_OK && wrong != NULL ? report_problem(self, key, wrong) : rc;
+}
+
+/* Checks an entity, an entry of an index, or a change. */
+static int check_row(check_run *self, uint32_t id, pt_slice key, pt_slice record)
+{
+    bool ours;
+    pt_checked_index *index = pt_check_find_index(&self->indexes, id);
+    if (index != NULL) {
+        return check_entry(self, index, id, key, record);
+    }
+    int rc = check_change(self, id, key, record, &ours);
+    return rc == SQLITE_OK && !ours ? check_entity(self, id, key, record) : rc;
+}
+
 /* --- Parts of large values --- */
 
 static int report_incomplete_values(check_run *self, const pt_chunk_key *before)
 {
-    const met_value *value;
+    const pt_met_value *value;
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && (value = next_incomplete_value(&self->values, before)) != NULL) {
+    while (rc == SQLITE_OK && (value = pt_check_next_incomplete(&self->values, before)) != NULL) {
         rc = report_problem(self, value->key,
                             "a large value of the entity is incomplete: it lacks parts");
     }
@@ -528,7 +439,7 @@ static int report_incomplete_values(check_run *self, const pt_chunk_key *before)
 static int check_chunk(check_run *self, pt_slice key, pt_slice record)
 {
     pt_chunk_key chunk;
-    const met_value *value = NULL;
+    const pt_met_value *value = NULL;
     if (!pt_large_read_key(key, &chunk)) {
         return report_problem(self, key, "the key of a part is damaged");
     }
@@ -546,12 +457,12 @@ static int check_chunk(check_run *self, pt_slice key, pt_slice record)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    switch (match_next_part(&self->values, &chunk, key, record, &value)) {
-    case PART_DAMAGED:
+    switch (pt_check_match_part(&self->values, &chunk, key, record, &value)) {
+    case PT_PART_DAMAGED:
         return report_problem(self, value->key, "a large value of the entity is damaged");
-    case PART_ORPHAN:
+    case PT_PART_ORPHAN:
         return report_problem(self, key, "a part belongs to no entity");
-    case PART_SOUND:
+    case PT_PART_SOUND:
         break;
     }
     return SQLITE_OK;
@@ -571,9 +482,7 @@ static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_
     } else if (id == PT_TABLE_CHUNKS) {
         rc = check_chunk(self, key, record);
     } else {
-        pt_checked_index *index = pt_check_find_index(&self->indexes, id);
-        rc = index != NULL ? check_entry(self, index, id, key, record)
-                           : check_entity(self, id, key, record);
+        rc = check_row(self, id, key, record);
     }
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
 }
@@ -637,6 +546,23 @@ static void compare_indexes(check_run *self)
     }
 }
 
+static int compare_changes(check_run *self)
+{
+    for (size_t i = 0; i < self->changes.count; i++) {
+        uint32_t id;
+        const char *wrong = pt_check_compare_changes(&self->changes, i, &id);
+        char *name = wrong != NULL ? describe_table(self, id) : NULL;
+        if (wrong != NULL && name == NULL) {
+            return SQLITE_NOMEM;
+        }
+        if (wrong != NULL) {
+            pt_check_problem(&self->report, "%s: %s", name, wrong);
+        }
+        sqlite3_free(name);
+    }
+    return SQLITE_OK;
+}
+
 int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
                    const pt_watch *watch, char **text, pt_error *error)
 {
@@ -651,14 +577,18 @@ int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
     if (rc == SQLITE_OK && complete) {
         rc = compare_tables(&self) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
         compare_indexes(&self);
+        if (rc == SQLITE_OK && compare_changes(&self) != SQLITE_OK) {
+            rc = pt_error_nomem(error);
+        }
     }
     char *found = pt_check_report_text(&self.report);
     if (rc == SQLITE_OK && found == NULL) {
         rc = pt_error_nomem(error);
     }
     free_met_tables(&self.tables);
-    free_large_values(&self.values);
+    pt_check_free_values(&self.values);
     pt_check_free_indexes(&self.indexes);
+    pt_check_free_changes(&self.changes);
     pt_buffer_free(&self.last_key);
     pt_buffer_free(&self.shape);
     if (rc != SQLITE_OK) {

@@ -359,7 +359,7 @@ static int remove_current(doomed_partition *doomed, pt_error *error)
         pt_buffer_clear(&doomed->gone);
         rc = pt_large_fields_find_in(session, scan->key, scan->record, NULL, &doomed->gone, error);
     }
-    if (rc == SQLITE_OK && doomed->writer->indexes.list.count != 0) {
+    if (rc == SQLITE_OK && !pt_index_list_is_empty(&doomed->writer->indexes.list)) {
         rc = remove_entries(&doomed->writer->indexes, doomed->table_id, scan->key, error);
     }
     if (rc == SQLITE_OK) {

@@ -1,5 +1,6 @@
 #include "catalog/tables.h"
 
+#include "catalog/changes.h"
 #include "catalog/expiry.h"
 #include "catalog/stores.h"
 #include "catalog/tables_cursor.h"
@@ -158,8 +159,25 @@ static int refuse_existing(const pt_tables *tables, const pt_session *session, p
     return error->rc;
 }
 
+/* Adds the table with its changes on or off, or nothing. */
+static int add_table(pt_session *session, const char *name, sqlite3_value *changes, pt_error *error)
+{
+    size_t row = pt_session_begin_row(session);
+    int rc = pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, error);
+    if (rc == SQLITE_OK && sqlite3_value_type(changes) != SQLITE_NULL) {
+        rc = pt_catalog_set_changes(session, name, changes, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+    } else {
+        pt_session_discard_row(session, row);
+        pt_session_note_catalog_change(session);
+    }
+    return rc;
+}
+
 static int create_table_in(pt_tables *tables, pt_session *session, const char *name,
-                           sqlite3_int64 *rowid, pt_error *error)
+                           sqlite3_value *changes, sqlite3_int64 *rowid, pt_error *error)
 {
     pt_view *view = NULL;
     pt_table_entry entry = {0};
@@ -171,7 +189,7 @@ static int create_table_in(pt_tables *tables, pt_session *session, const char *n
         return refuse_existing(tables, session, entry.name, error);
     }
     if (rc == SQLITE_NOTFOUND) {
-        rc = pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, error);
+        rc = add_table(session, name, changes, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);
@@ -213,13 +231,13 @@ static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_ses
 
 static int refuse_unsettable(sqlite3_value **columns, pt_error *error)
 {
-    static const int refused[] = {PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_CHANGES,
-                                  PT_TABLES_EXPIRES, PT_TABLES_HORIZON};
+    static const int refused[] = {PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_EXPIRES,
+                                  PT_TABLES_HORIZON};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         if (sqlite3_value_type(columns[refused[i]]) != SQLITE_NULL) {
             return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                                "only Store, TableName and Limits can be given; leave the other "
-                                "columns out");
+                                "only Store, TableName, Changes and Limits can be given; leave the "
+                                "other columns out");
         }
     }
     return SQLITE_OK;
@@ -244,7 +262,7 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
         rc = use_given_store(tables, columns[PT_TABLES_STORE], &session, error);
     }
     if (rc == SQLITE_OK) {
-        rc = create_table_in(tables, session, name, rowid, error);
+        rc = create_table_in(tables, session, name, columns[PT_TABLES_CHANGES], rowid, error);
         pt_connection_leave(tables->follower.connection, session);
     }
     return rc;
@@ -261,8 +279,9 @@ static int refuse_other_columns(sqlite3_value **columns, pt_error *error)
     bool all_given = !sqlite3_value_nochange(columns[PT_TABLES_LIMITS]);
     for (size_t i = 0; !all_given && i < sizeof refused / sizeof refused[0]; i++) {
         if (!sqlite3_value_nochange(columns[refused[i]])) {
-            return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                                "only Expires can be changed; leave the other columns out of SET");
+            return pt_error_set(
+                error, SQLITE_CONSTRAINT_VTAB,
+                "only Changes and Expires can be changed; leave the other columns out of SET");
         }
     }
     return SQLITE_OK;
@@ -291,10 +310,10 @@ static int read_expires(sqlite3_value *value, pt_slice *expires, pt_error *error
     return SQLITE_OK;
 }
 
-static int set_expires(pt_tables *tables, pt_session *session, const char *name, pt_slice expires,
-                       pt_error *error)
+/* Begins to change a table, unless it is declared read-only. */
+static int begin_change_of(pt_tables *tables, pt_session *session, const char *name, pt_view **view,
+                           pt_error *error)
 {
-    pt_view *view = NULL;
     pt_declaration said = pt_declared_tables_ask(&tables->declared, session, name);
     if (said.read_only != NULL) {
         return pt_error_set(error, SQLITE_READONLY,
@@ -302,10 +321,25 @@ static int set_expires(pt_tables *tables, pt_session *session, const char *name,
                             "in a database that can be written, to change it",
                             name, said.read_only->config.sql_name);
     }
-    int rc = begin_store(tables, session, &view, error);
+    return begin_store(tables, session, view, error);
+}
+
+static int set_expires(pt_tables *tables, pt_session *session, const char *name, pt_slice expires,
+                       pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = begin_change_of(tables, session, name, &view, error);
     return rc == SQLITE_OK
                ? pt_catalog_set_expires(session, view, &tables->declared, name, expires, error)
                : rc;
+}
+
+static int set_changes(pt_tables *tables, pt_session *session, const char *name,
+                       sqlite3_value *value, pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = begin_change_of(tables, session, name, &view, error);
+    return rc == SQLITE_OK ? pt_catalog_set_changes(session, name, value, error) : rc;
 }
 
 /* It is not an error if the table was dropped since the row was read. */
@@ -320,12 +354,12 @@ static int change_table(pt_tables *tables, sqlite3_int64 rowid, sqlite3_value **
     if (rc == SQLITE_OK && (!pt_tables_is_named(tables, number) || session == NULL || !name)) {
         rc = pt_catalog_ask_for_store(tables->follower.connection, error);
     }
-    if (rc != SQLITE_OK || sqlite3_value_nochange(columns[PT_TABLES_EXPIRES])) {
-        return rc;
+    if (rc == SQLITE_OK && !sqlite3_value_nochange(columns[PT_TABLES_CHANGES])) {
+        rc = set_changes(tables, session, name, columns[PT_TABLES_CHANGES], error);
     }
-    rc = read_expires(columns[PT_TABLES_EXPIRES], &expires, error);
-    if (rc == SQLITE_OK) {
-        rc = set_expires(tables, session, name, expires, error);
+    if (rc == SQLITE_OK && !sqlite3_value_nochange(columns[PT_TABLES_EXPIRES])) {
+        rc = read_expires(columns[PT_TABLES_EXPIRES], &expires, error);
+        rc = rc == SQLITE_OK ? set_expires(tables, session, name, expires, error) : rc;
     }
     return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
 }
@@ -359,7 +393,7 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     } else if (sqlite3_value_type(argv[NEW_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
                           "the rowid cannot be given; give only Store, TableName and Limits in "
-                          "INSERT, and Expires in UPDATE");
+                          "INSERT, and Changes and Expires in UPDATE");
     } else {
         rc = create_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }

@@ -173,11 +173,9 @@ static int find_by_arguments(pt_catalog_source *source, const pt_tvf_cursor *cur
                            : find_store_and_table(source, text[0], text[1], error);
 }
 
-static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+/* After the search for the session. */
+static int use_found_source(pt_catalog_source *source, int rc, pt_error *error)
 {
-    int rc = cursor->arguments[PT_TVF_TABLE_NAME] != NULL
-                 ? find_by_columns(source, cursor, error)
-                 : find_by_arguments(source, cursor, error);
     if (rc != SQLITE_OK) {
         source->session = NULL;
         return rc;
@@ -187,6 +185,27 @@ static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, p
         source->store = pt_catalog_store_name(source->connection, source->session);
     }
     return source->store != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    int rc = cursor->arguments[PT_TVF_TABLE_NAME] != NULL
+                 ? find_by_columns(source, cursor, error)
+                 : find_by_arguments(source, cursor, error);
+    return use_found_source(source, rc, error);
+}
+
+int pt_catalog_source_find(pt_catalog_source *source, pt_connection *connection, const char *store,
+                           const char *table, pt_error *error)
+{
+    source->connection = connection;
+    int rc = pt_companion_join(connection, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = store == NULL ? find_ptable(source, table, error)
+                       : find_store_and_table(source, store, table, error);
+    return use_found_source(source, rc, error);
 }
 
 static int find_table_id(pt_catalog_source *source, pt_view *view, bool by_columns, pt_error *error)
@@ -212,22 +231,19 @@ static int find_table_id(pt_catalog_source *source, pt_view *view, bool by_colum
     return SQLITE_OK;
 }
 
-int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+/* Opens the scan of the table, whose session has been found. */
+static int open_found_source(pt_catalog_source *source, const pt_tvf_cursor *cursor,
+                             bool by_columns, pt_error *error)
 {
-    source->connection = cursor->connection;
     pt_view *view = NULL;
-    int rc = pt_companion_join(source->connection, error);
-    if (rc == SQLITE_OK) {
-        rc = find_source(source, cursor, error);
-    }
-    if (rc == SQLITE_OK && pt_follower_takes_lock(pt_follower_of(cursor->base.pVtab))) {
+    int rc = SQLITE_OK;
+    if (pt_follower_takes_lock(pt_follower_of(cursor->base.pVtab))) {
         rc = pt_session_begin(source->session, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_session_read(source->session, &view, error);
     }
     if (rc == SQLITE_OK) {
-        bool by_columns = cursor->arguments[PT_TVF_TABLE_NAME] != NULL;
         rc = find_table_id(source, view, by_columns, error);
     }
     if (rc == SQLITE_OK) {
@@ -237,6 +253,24 @@ int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *curso
         pt_scan_freeze(&source->scan);
     }
     return rc;
+}
+
+int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    source->connection = cursor->connection;
+    int rc = pt_companion_join(source->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = find_source(source, cursor, error);
+    }
+    bool by_columns = cursor->arguments[PT_TVF_TABLE_NAME] != NULL;
+    return rc == SQLITE_OK ? open_found_source(source, cursor, by_columns, error) : rc;
+}
+
+int pt_catalog_source_open_named(pt_catalog_source *source, const pt_tvf_cursor *cursor,
+                                 const char *store, const char *table, pt_error *error)
+{
+    int rc = pt_catalog_source_find(source, cursor->connection, store, table, error);
+    return rc == SQLITE_OK ? open_found_source(source, cursor, false, error) : rc;
 }
 
 void pt_catalog_source_close(pt_catalog_source *source)

@@ -34,6 +34,18 @@ typedef struct pt_catalog_source {
  * engine.
  */
 int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error);
+
+/*
+ * The same for a table that arguments at other places name. `store` is NULL: the table is a ptable.
+ * Neither is SQLITE_NOTFOUND.
+ */
+int pt_catalog_source_open_named(pt_catalog_source *source, const pt_tvf_cursor *cursor,
+                                 const char *store, const char *table, pt_error *error);
+
+/* Finds only session and name of the table, which may not be there. */
+int pt_catalog_source_find(pt_catalog_source *source, pt_connection *connection, const char *store,
+                           const char *table, pt_error *error);
+
 void pt_catalog_source_close(pt_catalog_source *source);
 
 /*

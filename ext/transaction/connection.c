@@ -6,6 +6,7 @@
 #include "base/seal.h"
 #include "base/sqlite.h"
 #include "transaction/main_database_lock.h"
+#include "transaction/taken_back.h"
 
 pt_connection *pt_connection_new(sqlite3 *db, const pt_engine *engine)
 {
@@ -267,6 +268,7 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
                                   .lock_wait = lock_wait,
                                   .followed = &connection->followed,
                                   .before_commit = before_commit,
+                                  .amend = pt_taken_back_amend,
                                   .db = connection->db};
     open->session = pt_session_new(store, &host);
     if (open->session == NULL) { /* pt_session_new has closed the store */

@@ -149,11 +149,27 @@ static int report_index(const pt_view *view, const char *table, pt_error *error)
                         table, view->snapshot->store->path);
 }
 
+/* A table that is not there has none. */
+static int load_properties(pt_index_list *list, pt_view *view, const char *table, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, table, &entry, error);
+    list->kept = entry.properties;
+    if (rc == SQLITE_OK && entry.properties.expires.size != 0) {
+        list->kept.expires = pt_arena_copy(&list->arena, entry.properties.expires);
+        rc = list->kept.expires.data != NULL ? rc : pt_error_nomem(error);
+    }
+    return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
+}
+
 static int fill_list(pt_index_list *list, pt_view *view, const char *table, pt_error *error)
 {
     pt_scan scan = {0};
     bool sound = true;
-    int rc = pt_table_directory_open_indexes(&scan, view, table, error);
+    int rc = load_properties(list, view, table, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_open_indexes(&scan, view, table, error);
+    }
     while (rc == SQLITE_OK && scan.valid) {
         rc = add_to_list(list, scan.key, scan.record, &sound) == SQLITE_OK ? SQLITE_OK
                                                                            : pt_error_nomem(error);
@@ -187,6 +203,11 @@ int pt_index_list_load(pt_index_list *list, pt_session *session, pt_view *view, 
                  list->changes == pt_session_directory_changes(session) &&
                  pt_session_is_current(session, view);
     return known ? SQLITE_OK : load_again(list, session, view, table, error);
+}
+
+bool pt_index_list_is_empty(const pt_index_list *list)
+{
+    return list->count == 0 && list->kept.changes_id == 0;
 }
 
 pt_index *pt_index_list_find(const pt_index_list *list, pt_slice names)

@@ -46,7 +46,8 @@ typedef struct pt_index_list {
     pt_column *properties; /* all that are indexed, each once */
     unsigned property_count;
     unsigned property_capacity;
-    pt_column_map map; /* their places in entities */
+    pt_column_map map;        /* their places in entities */
+    pt_table_properties kept; /* the properties of the table */
     pt_arena arena;
     bool known; /* the list is that of this generation and these changes: see pt_table_id */
     uint64_t generation;
@@ -63,6 +64,10 @@ int pt_index_list_load(pt_index_list *list, pt_session *session, pt_view *view, 
                        pt_error *error);
 
 void pt_index_list_free(pt_index_list *list);
+
+/* True if writing the table's entities writes nothing else: it has no indexes and keeps no changes.
+ */
+bool pt_index_list_is_empty(const pt_index_list *list);
 
 /* The index with these columns, or NULL. */
 pt_index *pt_index_list_find(const pt_index_list *list, pt_slice names);

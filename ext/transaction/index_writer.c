@@ -26,6 +26,7 @@ void pt_index_writer_free(pt_index_writer *writer)
     pt_index_list_free(&writer->list);
     free_entries(&writer->old);
     free_entries(&writer->fresh);
+    pt_change_notes_free(&writer->changes);
     pt_buffer_free(&writer->shape);
     pt_buffer_free(&writer->large);
     pt_buffer_free(&writer->bound);
@@ -50,6 +51,7 @@ void pt_index_writer_begin(pt_index_writer *writer, uint32_t table_id)
     writer->replaces = false;
     clear_entries(&writer->old);
     clear_entries(&writer->fresh);
+    pt_change_notes_clear(&writer->changes);
 }
 
 void pt_index_writer_end(pt_index_writer *writer)
@@ -59,16 +61,16 @@ void pt_index_writer_end(pt_index_writer *writer)
 
 /* --- The entries of an entity --- */
 
-static int report_unknown_entries(pt_slice key, pt_error *error)
+static int report_unknown_entries(const pt_index_writer *writer, pt_slice key, pt_error *error)
 {
+    bool changes = writer->list.kept.changes_id != 0;
     char keys[PT_KEYS_TEXT_SIZE];
     pt_keys_describe(pt_keys_of(key), keys);
-    pt_error_set(
-        error, SQLITE_CORRUPT_VTAB,
-        "the entity with %s is damaged in the store, so its entries in the table's indexes "
-        "are not known; drop the indexes (DELETE FROM pt_indexes), DELETE the entity, make the "
-        "indexes again, then INSERT the entity",
-        keys);
+    pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                 "the entity with %s is damaged in the store, so its entries in the table's "
+                 "indexes are not known; drop the indexes (DELETE FROM pt_indexes)%s, DELETE the "
+                 "entity, make the indexes again, then INSERT the entity",
+                 keys, changes ? ", UPDATE pt_tables SET Changes = 'off'" : "");
     return pt_error_naming(error, PT_NAMES_KEYS);
 }
 
@@ -85,7 +87,7 @@ static int open_entity(pt_index_writer *writer, pt_slice key, bool *found, pt_re
     if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
-    return rc == SQLITE_OK ? rc : report_unknown_entries(key, error);
+    return rc == SQLITE_OK ? rc : report_unknown_entries(writer, key, error);
 }
 
 /* Reads a property; of a large value the beginning, or with `whole` all of it. */
@@ -93,14 +95,14 @@ static int read_property(pt_index_writer *writer, pt_slice key, pt_record *recor
                          bool whole, pt_value *value, pt_error *error)
 {
     if (pt_record_value(record, (unsigned)place, value) != SQLITE_OK) {
-        return report_unknown_entries(key, error);
+        return report_unknown_entries(writer, key, error);
     }
     if (!pt_type_is_large(value->type)) {
         return SQLITE_OK;
     }
     int rc = whole ? pt_large_read(writer->view, writer->table_id, value, &writer->large, error)
                    : pt_large_read_start(writer->view, writer->table_id, value, error);
-    return rc == SQLITE_CORRUPT_VTAB ? report_unknown_entries(key, error) : rc;
+    return rc == SQLITE_CORRUPT_VTAB ? report_unknown_entries(writer, key, error) : rc;
 }
 
 /* PT_NONE if the entity has no such property. */
@@ -162,11 +164,19 @@ static int add_entry(pt_index_writer *writer, unsigned number, pt_slice key, pt_
     return SQLITE_OK;
 }
 
+/* False when out of memory. */
+static bool note_change(pt_index_writer *writer, pt_slice key, const pt_record *record, bool fresh)
+{
+    return writer->list.kept.changes_id == 0 ||
+           (fresh ? pt_change_notes_gain(&writer->changes, key, record)
+                  : pt_change_notes_lose(&writer->changes, key, record));
+}
+
 static int add_entries(pt_index_writer *writer, pt_slice key, pt_record *record,
                        pt_index_entries *entries, pt_error *error)
 {
     const pt_column_places *places = pt_column_map_find(&writer->list.map, record->shape);
-    if (places == NULL) {
+    if (places == NULL || !note_change(writer, key, record, entries == &writer->fresh)) {
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;
@@ -189,7 +199,7 @@ static int add_entries_of(pt_index_writer *writer, pt_slice key, pt_index_entrie
 {
     bool found;
     pt_record record = {0};
-    if (writer->list.count == 0) {
+    if (pt_index_list_is_empty(&writer->list)) {
         return SQLITE_OK; /* a damaged entity has none, either */
     }
     int rc = open_entity(writer, key, &found, &record, error);
@@ -254,7 +264,9 @@ int pt_index_writer_remove(pt_index_writer *writer, pt_error *error)
         }
     }
     clear_entries(&writer->old);
-    return rc;
+    return rc == SQLITE_OK ? pt_change_notes_remove(&writer->changes, writer->session,
+                                                    &writer->list.kept, error)
+                           : rc;
 }
 
 static int note_types(pt_index_writer *writer, const pt_index_entry *entry, pt_error *error)
@@ -294,7 +306,9 @@ int pt_index_writer_put(pt_index_writer *writer, pt_error *error)
             rc = put_entry_record(writer, &writer->fresh, entry, error);
         }
     }
-    return rc;
+    return rc == SQLITE_OK
+               ? pt_change_notes_put(&writer->changes, writer->session, &writer->list.kept, error)
+               : rc;
 }
 
 /* --- Uniqueness --- */
@@ -588,20 +602,6 @@ static int build_entry(pt_index_writer *writer, unsigned number, const pt_scan *
                            : rc;
 }
 
-/* Opens a scan on a table, which does not show later writes. */
-static int open_table(pt_scan *scan, pt_view *view, uint32_t table_id, pt_error *error)
-{
-    pt_key_start start = pt_key_start_of_table(table_id);
-    pt_key_start end = pt_key_start_after(start);
-    int rc = pt_scan_open(scan, view, error);
-    if (rc == SQLITE_OK) {
-        pt_scan_freeze(scan);
-        rc = pt_scan_seek(scan, pt_key_start_slice(&start), pt_key_start_slice(&end), PT_FORWARD,
-                          error);
-    }
-    return rc;
-}
-
 static int step_table(pt_scan *scan, pt_error *error)
 {
     int rc = pt_view_step(scan->view, error);
@@ -611,7 +611,7 @@ static int step_table(pt_scan *scan, pt_error *error)
 static int build_entries(pt_index_writer *writer, unsigned number, pt_error *error)
 {
     pt_scan scan = {0};
-    int rc = open_table(&scan, writer->view, writer->table_id, error);
+    int rc = pt_scan_open_table(&scan, writer->view, writer->table_id, error);
     while (rc == SQLITE_OK && scan.valid) {
         rc = build_entry(writer, number, &scan, error);
         rc = rc == SQLITE_OK ? step_table(&scan, error) : rc;
@@ -668,7 +668,7 @@ static int check_unique(pt_index_writer *writer, unsigned number, pt_error *erro
 {
     pt_scan scan = {0};
     pt_buffer before = {0};
-    int rc = open_table(&scan, writer->view, writer->list.indexes[number].id, error);
+    int rc = pt_scan_open_table(&scan, writer->view, writer->list.indexes[number].id, error);
     while (rc == SQLITE_OK && scan.valid) {
         rc = take_entry(writer, number, &scan, error);
         rc = rc == SQLITE_OK ? check_taken_entry(writer, &before, error) : rc;

@@ -1,5 +1,6 @@
 /*
- * Keeps the indexes of a table in step with its entities. Around each change of entities:
+ * Keeps the indexes of a table, and its changes, in step with its entities. Around each change of
+ * entities:
  *
  *     pt_index_writer_begin
  *     pt_index_writer_lose        for each entity that goes or is replaced, before that is written
@@ -15,6 +16,7 @@
 #define PT_TRANSACTION_INDEX_WRITER_H
 
 #include "entity/record.h"
+#include "transaction/change_log.h"
 #include "transaction/index_directory.h"
 
 /* An entry of an index for an entity. */
@@ -41,10 +43,11 @@ typedef struct pt_index_writer {
     pt_session *session; /* of the change */
     pt_view *view;
     uint32_t table_id;
-    pt_index_entries old;   /* entries of entities that go */
-    pt_index_entries fresh; /* of the entity that is put */
-    bool replaces;          /* the entity that is put, or another that goes, had entries */
-    size_t checked;         /* of the fresh entries: no other entity is in conflict with them */
+    pt_index_entries old;    /* entries of entities that go */
+    pt_index_entries fresh;  /* of the entity that is put */
+    bool replaces;           /* the entity that is put, or another that goes, had entries */
+    pt_change_notes changes; /* if the table keeps its changes */
+    size_t checked;          /* of the fresh entries: no other entity is in conflict with them */
     pt_buffer shape;
     pt_buffer large;
     pt_buffer bound;

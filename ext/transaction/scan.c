@@ -282,3 +282,16 @@ int pt_scan_arrive(pt_scan *scan, pt_error *error)
     int rc = scan->engine->cursor_skip(scan->base, scan->direction, steps, error);
     return pt_scan_take_base(scan, rc);
 }
+
+int pt_scan_open_table(pt_scan *scan, pt_view *view, uint32_t table_id, pt_error *error)
+{
+    pt_key_start start = pt_key_start_of_table(table_id);
+    pt_key_start end = pt_key_start_after(start);
+    int rc = pt_scan_open(scan, view, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_scan_freeze(scan);
+    return pt_scan_seek(scan, pt_key_start_slice(&start), pt_key_start_slice(&end), PT_FORWARD,
+                        error);
+}

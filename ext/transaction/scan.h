@@ -43,6 +43,10 @@ int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error);
  */
 void pt_scan_freeze(pt_scan *scan);
 
+/* Opens a scan on a table, which does not show later writes, and moves to its first row. Codes as
+ * pt_scan_seek. */
+int pt_scan_open_table(pt_scan *scan, pt_view *view, uint32_t table_id, pt_error *error);
+
 /* Releases the view. Keeps the scan's memory for the next use. */
 void pt_scan_close(pt_scan *scan);
 

@@ -27,6 +27,8 @@ struct pt_session {
 
     pt_write_set applied;     /* what the store holds of this transaction since xSync */
     uint64_t applied_version; /* of the memtable then; 0: nothing */
+    bool keeps_changes;       /* the transaction has written changes of tables */
+    bool amending;            /* see amend_applied */
 };
 
 pt_session *pt_session_new(pt_store *store, const pt_session_host *host)
@@ -117,6 +119,11 @@ pt_view *pt_session_pending_view(const pt_session *session)
     return goes_on && pt_view_has_pending(session->current.view) ? session->current.view : NULL;
 }
 
+void pt_session_note_changes(pt_session *session)
+{
+    session->keeps_changes = true;
+}
+
 /* --- Reading --- */
 
 static int renew_view(pt_session *session, pt_error *error)
@@ -131,7 +138,8 @@ static int undo_again(pt_session *session, pt_error *error);
  * sessions of the process see it; only the one that holds the writer lock can undo. */
 static inline int resolve_doubt(pt_session *session, pt_error *error)
 {
-    return atomic_load(&session->store->in_doubt) ? undo_again(session, error) : SQLITE_OK;
+    bool in_doubt = atomic_load(&session->store->in_doubt) && !session->amending;
+    return in_doubt ? undo_again(session, error) : SQLITE_OK;
 }
 
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error)
@@ -280,6 +288,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
     session->writing = true;
     session->sync = PT_SYNC_OFF;
     session->batch_length = 0;
+    session->keeps_changes = false;
     session->clock = session->current.view->snapshot->clock;
     session->next_table_id = session->current.view->snapshot->next_table_id;
     return SQLITE_OK;
@@ -362,6 +371,25 @@ static int replace_applied(pt_session *session, const pt_write_set *writes, pt_e
                                writes, &commit, error);
 }
 
+/*
+ * Others may have read the changes that an earlier sync has committed. What the memtable does not
+ * have any more gets new changes in it, so that they hear of that, too.
+ */
+static int amend_applied(pt_session *session, pt_error *error)
+{
+    if (!session->keeps_changes || session->applied.count == 0 || session->host.amend == NULL) {
+        return SQLITE_OK;
+    }
+    pt_view *view = session->current.view;
+    bool rolled_back = view->rolled_back;
+    view->rolled_back = false;
+    session->amending = true;
+    int rc = session->host.amend(session, &session->applied, error);
+    session->amending = false;
+    view->rolled_back = rolled_back;
+    return rc;
+}
+
 int pt_session_sync(pt_session *session, pt_error *error)
 {
     PT_ASSERT(session->rows == 0);
@@ -371,10 +399,13 @@ int pt_session_sync(pt_session *session, pt_error *error)
     }
     pt_memtable *memtable = session->current.view->memtable;
     pt_write_set writes = {0};
+    int rc = amend_applied(session, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     if (pt_memtable_sorted(memtable, &writes) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
-    int rc = SQLITE_OK;
     /* Lock the main database first: if that fails, the store is untouched and COMMIT can be
      * repeated. */
     if (writes.count + session->applied.count != 0) {
@@ -407,10 +438,32 @@ void pt_session_commit(pt_session *session)
 
 /* Undoes what xSync has committed and ends the transaction. If that fails, the store is in doubt:
  * the lock and the snapshot stay, because the next try needs both. */
+/* What an undo commits: the changes that it makes itself. */
+static int make_last_changes(pt_session *session, pt_write_set *changes, pt_error *error)
+{
+    if (!session->keeps_changes || session->applied.count == 0) {
+        return SQLITE_OK;
+    }
+    pt_memtable *memtable = session->current.view->memtable;
+    /* Sync has pinned the entries. */
+    pt_memtable_discard(memtable, 0);
+    note_lost_writes(session);
+    int rc = amend_applied(session, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return pt_memtable_sorted(memtable, changes) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
+}
+
 static int undo_and_end(pt_session *session, pt_error *error)
 {
-    static const pt_write_set nothing;
-    int rc = replace_applied(session, &nothing, error);
+    pt_write_set changes = {0};
+    session->in_doubt = false;
+    int rc = make_last_changes(session, &changes, error);
+    if (rc == SQLITE_OK) {
+        rc = replace_applied(session, &changes, error);
+    }
+    pt_write_set_free(&changes);
     session->in_doubt = rc != SQLITE_OK;
     /* Before end_writing releases the lock: the next writer must not find the store in doubt. */
     atomic_store(&session->store->in_doubt, session->in_doubt);

@@ -53,6 +53,9 @@ typedef struct pt_session_host {
     /* Takes the locks without which the main database's commit could fail after ours. SQLITE_BUSY
      * if another connection holds one. */
     int (*before_commit)(void *context, pt_error *error);
+    /* May be NULL. Notes as changes of the transaction what an earlier sync has committed and the
+     * memtable does not have any more: transaction/taken_back.h. */
+    int (*amend)(pt_session *session, const pt_write_set *applied, pt_error *error);
     sqlite3 *db; /* the connection; NULL: its statements cannot be interrupted */
 } pt_session_host;
 
@@ -82,6 +85,9 @@ void pt_session_note_batch(pt_session *session);
 
 /* True if the transaction has begun a batch, and has not discarded the batch's first write. */
 bool pt_session_has_batch(const pt_session *session);
+
+/* The transaction has written the changes of a table, or has dropped them. */
+void pt_session_note_changes(pt_session *session);
 
 /* --- Reading --- */
 

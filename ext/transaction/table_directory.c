@@ -348,6 +348,7 @@ static int discard_changes(pt_session *session, const pt_table_properties *old,
     if (old->changes_id == 0 || old->changes_id == properties->changes_id) {
         return SQLITE_OK;
     }
+    pt_session_note_changes(session);
     int rc = discard_table(session, old->changes_id, true, error);
     return rc == SQLITE_OK ? discard_table(session, old->deletions_id, true, error) : rc;
 }
