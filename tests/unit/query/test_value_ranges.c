@@ -264,6 +264,27 @@ static void assert_no_memory_is_reported(const pt_comparison *const *comparisons
     }
 }
 
+/* A text that is not UTF-8 may have become one with U+FFFD. */
+static void a_replaced_character_may_have_been_another(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"''", "x'61'", "'a'", "'b' || char(65533)", "'c'"};
+    pt_comparison comparison;
+    const pt_comparison *one = &comparison;
+    pt_comparison_begin(&comparison, PT_STRING, PT_OP_EQ, true);
+    for (size_t i = 0; i < COUNT(values); i++) {
+        sqlite3_value *sql = value_of(values[i]);
+        assert_int_equal(pt_comparison_add(&comparison, sql, &arena), SQLITE_OK);
+        sqlite3_value_free(sql);
+        if (i == 2) {
+            pt_comparison_end(&comparison);
+            assert_ranges(&one, 1, 1 << PT_STRING, "<20><00><01> <20>a<00><01> ");
+        }
+    }
+    pt_comparison_end(&comparison);
+    assert_ranges(&one, 1, 1 << PT_STRING, "<20>..<21> ");
+}
+
 static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
@@ -296,6 +317,7 @@ int main(void)
         cmocka_unit_test(long_texts_are_not_told_apart),
         cmocka_unit_test(several_comparisons_hold_together),
         cmocka_unit_test(values_of_an_in_come_in_order),
+        cmocka_unit_test(a_replaced_character_may_have_been_another),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, open_shared, free_arena);
