@@ -46,6 +46,7 @@
 #   make deb wheel npm sqlpkg   packages of the last commit for Debian, Python, Node and sqlpkg, in
 #                        build/dist; make test-deb, and so on, try them where nothing else is
 #   make dist            these and the archives of the source, all from the last commit alone
+#   make test-arm64      unit and SQL tests of a library that is compiled for arm64, in an emulator
 #   make test-reproducible   builds all of it twice and compares the bytes
 #   make release-check   everything that a release wants, in its long form: one table, after hours
 #   make amalgamation    all source in build/amalgamation/ptable.c, to be compiled without the rest;
@@ -340,6 +341,27 @@ run-test-ways: compiled
 	$(call step,ways-general,PTABLE_WAYS=general)$(call running,$(WAYS_TESTS))PTABLE_WAYS=general \
 	    $(RUN) $(WAYS_TESTS)
 	$(Q)echo PTABLE_WAYS=quick && PTABLE_WAYS=quick $(RUN) $(WAYS_TESTS)
+
+# Compiled here with packages of arm64, and run by an emulator: the SQL tests, with a shell for arm64, and
+# the unit tests that need no store. Process tests start their own program again, which is not for this
+# machine; the other unit tests take hours.
+ARM64_ROOT := $(abspath build/arm64/sysroot)
+ARM64_TESTS = $(foreach folder,base entity value store query functions,\
+    $(filter $(BUILD)/tests/unit/$(folder)/%,$(UNIT_TESTS)))
+.PHONY: test-arm64 run-test-arm64
+test-arm64:
+	@.ci/deps build test arm64
+	@.packaging/sysroot.sh $(ARM64_ROOT)
+	+@PATH=$(abspath build/arm64/bin):$$PATH PTABLE_MAP_SIZE=1G $(SUBMAKE) BUILD=build/arm64 OUT=build/arm64 \
+	    CFLAGS='-O2 -g' CC='aarch64-linux-gnu-gcc --sysroot=$(ARM64_ROOT)' run-test-arm64
+
+run-test-arm64: loadable $(ARM64_TESTS)
+	@mkdir -p $(BUILD)/bin
+	@printf '#!/bin/sh\nexec qemu-aarch64 -L %s %s/usr/bin/sqlite3 "$$@"\n' $(ARM64_ROOT) $(ARM64_ROOT) >$(BUILD)/bin/sqlite3
+	@chmod +x $(BUILD)/bin/sqlite3
+	$(call running,$(ARM64_TESTS))PT_PROGRAM_TIMEOUT=900 $(RUN_BY) \
+	    'tests/run_program.sh qemu-aarch64 -L $(ARM64_ROOT)' $(ARM64_TESTS)
+	$(Q)PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 .PHONY: test-amalgamation run-test-amalgamation
 test-amalgamation: deps

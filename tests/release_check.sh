@@ -47,6 +47,7 @@ wheel              15  run-test-wheel
 npm                30  run-test-npm
 sqlpkg             10  run-test-sqlpkg
 reproducible       60  test-reproducible
+arm64              60  test-arm64
 END
 }
 
