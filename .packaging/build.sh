@@ -6,6 +6,7 @@
 # The results are in FOLDER. Two runs make the same bytes: every time in them is that of the commit.
 set -eu
 export LC_ALL=C.UTF-8 TZ=UTC
+unset MAKEFLAGS MFLAGS CFLAGS CPPFLAGS LDFLAGS # those of a make that has started this
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 mkdir -p "$1"
