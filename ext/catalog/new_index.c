@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 #include "entity/key.h"
+#include "transaction/index_builder.h"
 #include "transaction/index_spelling.h"
-#include "transaction/index_writer.h"
 
 /* --- What INSERT gives --- */
 
@@ -128,7 +128,7 @@ static int add_and_build(pt_session *session, pt_index_writer *writer, const pt_
         rc = pt_index_writer_load(writer, session, made->table, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_index_writer_build(
+        rc = pt_index_build(
             writer, pt_index_list_find(&writer->list, pt_index_definition_key(&made->definition)),
             id, error);
     }

@@ -140,8 +140,8 @@ static uint8_t *put_escaped_bytes(uint8_t *to, pt_slice bytes)
     return to;
 }
 
-/* Appends the bytes of a class, without their end. Reserves room for it. */
-static void append_part_bytes(pt_buffer *key, pt_entry_class class, pt_slice bytes)
+/* Appends the bytes of a class, with or without what ends them. */
+static void append_part_bytes(pt_buffer *key, pt_entry_class class, pt_slice bytes, bool ended)
 {
     size_t before = key->size;
     size_t most = 1 + 2 * bytes.size + PT_ENTRY_END_SIZE;
@@ -157,21 +157,23 @@ static void append_part_bytes(pt_buffer *key, pt_entry_class class, pt_slice byt
         memcpy(at, bytes.data, bytes.size);
         at += bytes.size;
     }
+    if (ended) {
+        *at++ = PT_ENTRY_ESCAPE;
+        *at++ = PT_ENTRY_ESCAPED_END;
+    }
     key->size = before + (size_t)(at - start);
 }
 
 static bool append_text_part(pt_buffer *key, pt_entry_class class, pt_slice bytes, size_t limit)
 {
     bool cut = bytes.size > limit;
-    append_part_bytes(key, class, cut ? pt_slice_of(bytes.data, limit) : bytes);
-    pt_buffer_append_byte(key, PT_ENTRY_ESCAPE);
-    pt_buffer_append_byte(key, PT_ENTRY_ESCAPED_END);
+    append_part_bytes(key, class, cut ? pt_slice_of(bytes.data, limit) : bytes, true);
     return cut;
 }
 
 void pt_entry_append_prefix(pt_buffer *key, pt_slice prefix)
 {
-    append_part_bytes(key, PT_ENTRY_TEXT, prefix);
+    append_part_bytes(key, PT_ENTRY_TEXT, prefix, false);
 }
 
 /* Finds the two bytes that end a text or binary. Returns the bytes before them; SIZE_MAX if there

@@ -258,6 +258,9 @@ static inline int put_record(pt_table *table, const pt_entity_change *change, co
         return pt_error_nomem(error);
     }
     pt_record_write(shape, fields, ticks, key_before(bytes, *change->put), bytes, size);
+    if (change->made_from != NULL) {
+        *change->made_from = (pt_put_entity){.shape = shape, .fields = fields, .ticks = ticks};
+    }
     return SQLITE_OK;
 }
 
@@ -503,9 +506,8 @@ static int write_template(pt_table *table, const pt_entity_change *change, uint6
 /*
  * --- Indexes ---
  *
- * The entries of an entity are made of its record: those of the old one before it is replaced,
- * those of the new one when it is there. So they are the same in whatever way the record was
- * written.
+ * The entries of the old entity are made of its record, before that is replaced; those of the new
+ * one of the fields of its record, or if that was patched of the record.
  */
 
 /* Notes the entities that the change removes or replaces. */
@@ -568,13 +570,16 @@ static int write_in_row(pt_table *table, const pt_entity_change *change, bool al
                         uint64_t data_size, pt_error *error)
 {
     pt_index_writer *indexes = &table->indexes;
+    pt_put_entity put = {.shape = NULL};
+    pt_entity_change noting = *change;
+    noting.made_from = &put;
     int rc = lose_entities(table, change, error);
     if (rc == SQLITE_OK) {
-        rc = alike ? write_template(table, change, data_size, error)
-                   : write_entity(table, change, error);
+        rc = alike ? write_template(table, &noting, data_size, error)
+                   : write_entity(table, &noting, error);
     }
     if (rc == SQLITE_OK && change->put != NULL) {
-        rc = pt_index_writer_gain(indexes, *change->put, error);
+        rc = pt_index_writer_gain(indexes, *change->put, &put, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_index_writer_remove(indexes, error);

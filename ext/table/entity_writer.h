@@ -29,6 +29,7 @@ typedef struct pt_entity_change {
      * this. NULL: do not look. */
     const char *if_absent;
     bool rules_checked; /* the caller has called pt_entity_check_rules or pt_entity_check_removal */
+    pt_put_entity *made_from; /* set if the record is made of fields; NULL: not wanted */
 } pt_entity_change;
 
 /* Makes a change, after checking the table's rules (table/entity_rules.h). On failure nothing has

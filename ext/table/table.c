@@ -4,6 +4,7 @@
 #include "module/module.h"
 #include "module/registration.h"
 #include "module/store_path.h"
+#include "transaction/index_builder.h"
 #include "transaction/index_spelling.h"
 
 int pt_table_fail(pt_table *table, pt_error *error)
@@ -337,12 +338,11 @@ static int make_index(pt_table *table, const pt_index_definition *declared, pt_v
     if (rc == SQLITE_OK) {
         rc = load_list(table, error);
     }
-    return rc == SQLITE_OK
-               ? pt_index_writer_build(
-                     &table->indexes,
-                     pt_index_list_find(&table->indexes.list, pt_index_definition_key(declared)),
-                     table->id.id, error)
-               : rc;
+    return rc == SQLITE_OK ? pt_index_build(&table->indexes,
+                                            pt_index_list_find(&table->indexes.list,
+                                                               pt_index_definition_key(declared)),
+                                            table->id.id, error)
+                           : rc;
 }
 
 /* Makes entities expire as it is declared, after the index has been made. */

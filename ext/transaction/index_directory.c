@@ -74,6 +74,7 @@ bool pt_index_read(pt_slice key, pt_slice record, pt_index *index)
     *index = (pt_index){.key = key,
                         .names = pt_slice_of(end + 1, name.size - table_size),
                         .id = entry.id,
+                        .start = pt_key_start_of_table(entry.id),
                         .unique = rest[UNIQUE_AT] != 0,
                         .count = rest[COUNT_AT]};
     return rest[UNIQUE_AT] <= 1 && index->count != 0 && index->count <= PT_ENTRY_COLUMNS_MAX &&

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "entity/column_map.h"
 #include "entity/index.h"
+#include "entity/key.h"
 #include "transaction/table_directory.h"
 
 enum { PT_INDEX_HAS_CUT = 1 << 15 };
@@ -32,6 +33,7 @@ typedef struct pt_index {
     pt_slice key;   /* in the catalogue */
     pt_slice names; /* of the columns, with a 00 between two */
     uint32_t id;
+    pt_key_start start; /* of the keys of its entries */
     bool unique;
     unsigned count;
     int presence; /* the first column that is a property: an entity without it has no entry; -1 */

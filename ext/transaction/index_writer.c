@@ -1,8 +1,10 @@
 #include "transaction/index_writer.h"
 
+#include "base/assert.h"
 #include "base/seal.h"
 #include "base/sqlite.h"
 #include "base/text.h"
+#include "base/ways.h"
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
@@ -74,8 +76,25 @@ static int report_unknown_entries(const pt_index_writer *writer, pt_slice key, p
     return pt_error_naming(error, PT_NAMES_KEYS);
 }
 
+/* An entity whose entries are made: its record, or the fields that it was put from. */
+typedef struct entity_values {
+    pt_slice key;
+    pt_record *record; /* NULL: there are fields */
+    const pt_field *fields;
+    int64_t ticks;
+    const pt_column_places *places; /* of the indexed properties */
+} entity_values;
+
+static int values_of_record(pt_index_writer *writer, pt_slice key, pt_record *record,
+                            entity_values *entity, pt_error *error)
+{
+    *entity = (entity_values){.key = key, .record = record, .ticks = record->ticks};
+    entity->places = pt_column_map_find(&writer->list.map, record->shape);
+    return entity->places != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
 static int open_entity(pt_index_writer *writer, pt_slice key, bool *found, pt_record *record,
-                       pt_error *error)
+                       entity_values *entity, pt_error *error)
 {
     pt_slice bytes;
     int rc = pt_session_find(writer->session, key, found, &bytes, error);
@@ -84,105 +103,111 @@ static int open_entity(pt_index_writer *writer, pt_slice key, bool *found, pt_re
     }
     pt_shape_source source = pt_dictionary_source(pt_session_store(writer->session)->dictionary);
     rc = pt_record_open(record, key, bytes, &source, &writer->shape);
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_NOMEM ? pt_error_nomem(error)
+                                  : report_unknown_entries(writer, key, error);
     }
-    return rc == SQLITE_OK ? rc : report_unknown_entries(writer, key, error);
+    return values_of_record(writer, key, record, entity, error);
 }
 
-/* Reads a property; of a large value the beginning, or with `whole` all of it. */
-static int read_property(pt_index_writer *writer, pt_slice key, pt_record *record, int place,
-                         bool whole, pt_value *value, pt_error *error)
+/* Of a large value, the beginning, or with `whole` all of it. */
+static int read_large_part(pt_index_writer *writer, pt_slice key, bool whole, pt_value *value,
+                           pt_error *error)
 {
-    if (pt_record_value(record, (unsigned)place, value) != SQLITE_OK) {
-        return report_unknown_entries(writer, key, error);
-    }
-    if (!pt_type_is_large(value->type)) {
-        return SQLITE_OK;
-    }
     int rc = whole ? pt_large_read(writer->view, writer->table_id, value, &writer->large, error)
                    : pt_large_read_start(writer->view, writer->table_id, value, error);
     return rc == SQLITE_CORRUPT_VTAB ? report_unknown_entries(writer, key, error) : rc;
 }
 
+static inline int read_property(pt_index_writer *writer, const entity_values *entity, int place,
+                                bool whole, pt_value *value, pt_error *error)
+{
+    if (entity->record == NULL) {
+        *value = entity->fields[place].value;
+    } else if (pt_record_value(entity->record, (unsigned)place, value) != SQLITE_OK) {
+        return report_unknown_entries(writer, entity->key, error);
+    }
+    return pt_type_is_large(value->type) ? read_large_part(writer, entity->key, whole, value, error)
+                                         : SQLITE_OK;
+}
+
 /* PT_NONE if the entity has no such property. */
-static int read_indexed_column(pt_index_writer *writer, const pt_index_column *column, pt_slice key,
-                               pt_record *record, const pt_column_places *places, bool whole,
-                               pt_value *value, pt_error *error)
+static inline int read_indexed_column(pt_index_writer *writer, const pt_index_column *column,
+                                      const entity_values *entity, bool whole, pt_value *value,
+                                      pt_error *error)
 {
     int place;
     switch (column->system) {
     case PT_SYSTEM_PARTITION_KEY:
-        *value = (pt_value){.type = PT_STRING, .bytes = pt_keys_of(key).partition};
+        *value = (pt_value){.type = PT_STRING, .bytes = pt_keys_of(entity->key).partition};
         return SQLITE_OK;
     case PT_SYSTEM_ROW_KEY:
-        *value = (pt_value){.type = PT_STRING, .bytes = pt_keys_of(key).row};
+        *value = (pt_value){.type = PT_STRING, .bytes = pt_keys_of(entity->key).row};
         return SQLITE_OK;
     case PT_SYSTEM_TIMESTAMP:
-        *value = (pt_value){.type = PT_DATETIME, .integer = record->ticks};
+        *value = (pt_value){.type = PT_DATETIME, .integer = entity->ticks};
         return SQLITE_OK;
     default:
-        place = places->place[column->property];
-        *value = (pt_value){.type = PT_NONE};
-        return place >= 0 ? read_property(writer, key, record, place, whole, value, error)
-                          : SQLITE_OK;
+        PT_ASSERT(entity->places != NULL);
+        place = entity->places->place[column->property];
+        value->type = PT_NONE;
+        return place >= 0 ? read_property(writer, entity, place, whole, value, error) : SQLITE_OK;
     }
 }
 
 static bool has_entry(const pt_index *index, const pt_column_places *places)
 {
+    PT_ASSERT(places != NULL);
     return index->presence < 0 || places->place[index->columns[index->presence].property] >= 0;
 }
 
 /* Adds the entry of an entity in one index. */
-static int add_entry(pt_index_writer *writer, unsigned number, pt_slice key, pt_record *record,
-                     const pt_column_places *places, pt_index_entries *entries, pt_error *error)
+static int add_entry(pt_index_writer *writer, unsigned number, const entity_values *entity,
+                     pt_index_entries *entries, pt_error *error)
 {
     const pt_index *index = &writer->list.indexes[number];
     pt_buffer *keys = &entries->keys;
-    pt_index_entry entry = {.index = number, .key_at = keys->size, .is_whole = true};
-    pt_key_start start = pt_key_start_of_table(index->id);
-    pt_buffer_append_slice(keys, pt_key_start_slice(&start));
+    if (!pt_array_reserve(&entries->entries, &entries->capacity, entries->count + 1,
+                          sizeof *entries->entries)) {
+        return pt_error_nomem(error);
+    }
+    pt_index_entry *entry = &entries->entries[entries->count];
+    *entry = (pt_index_entry){.index = number, .key_at = keys->size, .is_whole = true};
+    pt_buffer_append_slice(keys, pt_key_start_slice(&index->start));
     for (unsigned i = 0; i < index->count; i++) {
         pt_value value;
-        int rc = read_indexed_column(writer, &index->columns[i], key, record, places, false, &value,
-                                     error);
+        int rc = read_indexed_column(writer, &index->columns[i], entity, false, &value, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
-        entry.types[i] = pt_entry_append(keys, &value);
-        entry.is_whole = entry.is_whole && value.type != PT_NONE;
+        entry->types[i] = pt_entry_append(keys, &value);
+        entry->is_whole = entry->is_whole && value.type != PT_NONE;
     }
-    entry.parts = keys->size - entry.key_at;
-    pt_buffer_append_slice(keys, pt_key_entity(key));
-    entry.key_size = keys->size - entry.key_at;
-    if (keys->failed || !pt_array_reserve(&entries->entries, &entries->capacity, entries->count + 1,
-                                          sizeof *entries->entries)) {
-        return pt_error_nomem(error);
-    }
-    entries->entries[entries->count++] = entry;
-    return SQLITE_OK;
+    entry->parts = keys->size - entry->key_at;
+    pt_buffer_append_slice(keys, pt_key_entity(entity->key));
+    entry->key_size = keys->size - entry->key_at;
+    entries->count++;
+    return keys->failed ? pt_error_nomem(error) : SQLITE_OK;
 }
 
 /* False when out of memory. */
-static bool note_change(pt_index_writer *writer, pt_slice key, const pt_record *record, bool fresh)
+static bool note_change(pt_index_writer *writer, const entity_values *entity, bool fresh)
 {
     return writer->list.kept.changes_id == 0 ||
-           (fresh ? pt_change_notes_gain(&writer->changes, key, record)
-                  : pt_change_notes_lose(&writer->changes, key, record));
+           (fresh ? pt_change_notes_gain(&writer->changes, entity->key, entity->record)
+                  : pt_change_notes_lose(&writer->changes, entity->key, entity->record));
 }
 
-static int add_entries(pt_index_writer *writer, pt_slice key, pt_record *record,
+static int add_entries(pt_index_writer *writer, const entity_values *entity,
                        pt_index_entries *entries, pt_error *error)
 {
-    const pt_column_places *places = pt_column_map_find(&writer->list.map, record->shape);
-    if (places == NULL || !note_change(writer, key, record, entries == &writer->fresh)) {
+    if (!note_change(writer, entity, entries == &writer->fresh)) {
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;
     for (unsigned i = 0; rc == SQLITE_OK && i < writer->list.count; i++) {
-        if (has_entry(&writer->list.indexes[i], places)) {
-            rc = add_entry(writer, i, key, record, places, entries, error);
+        if (has_entry(&writer->list.indexes[i], entity->places)) {
+            rc = add_entry(writer, i, entity, entries, error);
         }
     }
     return rc;
@@ -191,7 +216,9 @@ static int add_entries(pt_index_writer *writer, pt_slice key, pt_record *record,
 int pt_index_writer_lose_record(pt_index_writer *writer, pt_slice key, pt_record *record,
                                 pt_error *error)
 {
-    return add_entries(writer, key, record, &writer->old, error);
+    entity_values entity = {.record = NULL};
+    int rc = values_of_record(writer, key, record, &entity, error);
+    return rc == SQLITE_OK ? add_entries(writer, &entity, &writer->old, error) : rc;
 }
 
 static int add_entries_of(pt_index_writer *writer, pt_slice key, pt_index_entries *entries,
@@ -199,11 +226,12 @@ static int add_entries_of(pt_index_writer *writer, pt_slice key, pt_index_entrie
 {
     bool found;
     pt_record record = {0};
+    entity_values entity = {.record = NULL};
     if (pt_index_list_is_empty(&writer->list)) {
         return SQLITE_OK; /* a damaged entity has none, either */
     }
-    int rc = open_entity(writer, key, &found, &record, error);
-    return rc == SQLITE_OK && found ? add_entries(writer, key, &record, entries, error) : rc;
+    int rc = open_entity(writer, key, &found, &record, &entity, error);
+    return rc == SQLITE_OK && found ? add_entries(writer, &entity, entries, error) : rc;
 }
 
 int pt_index_writer_lose(pt_index_writer *writer, pt_slice key, pt_error *error)
@@ -232,9 +260,26 @@ static void compare_entries(pt_index_writer *writer)
     }
 }
 
-int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, pt_error *error)
+/* What the fields say, the record made of them says. */
+static int add_entries_of_fields(pt_index_writer *writer, pt_slice key, const pt_put_entity *put,
+                                 pt_error *error)
 {
-    int rc = add_entries_of(writer, key, &writer->fresh, error);
+    const entity_values entity = {.key = key,
+                                  .fields = put->fields,
+                                  .ticks = put->ticks,
+                                  .places = pt_column_map_find(&writer->list.map, put->shape)};
+    return entity.places != NULL ? add_entries(writer, &entity, &writer->fresh, error)
+                                 : pt_error_nomem(error);
+}
+
+int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, const pt_put_entity *put,
+                         pt_error *error)
+{
+    bool known = put != NULL && put->shape != NULL;
+    /* Changes are noted of the record. */
+    bool direct = known && writer->list.kept.changes_id == 0 && !PT_WAYS_ARE_GENERAL;
+    int rc = direct ? add_entries_of_fields(writer, key, put, error)
+                    : add_entries_of(writer, key, &writer->fresh, error);
     if (rc == SQLITE_OK) {
         writer->replaces = writer->old.count != 0;
         compare_entries(writer);
@@ -327,18 +372,14 @@ static int append_whole_values(pt_index_writer *writer, const pt_index *index, p
 {
     bool found;
     pt_record record = {0};
-    int rc = open_entity(writer, key, &found, &record, error);
+    entity_values entity = {.record = NULL};
+    int rc = open_entity(writer, key, &found, &record, &entity, error);
     if (rc != SQLITE_OK || !found) {
         return rc != SQLITE_OK ? rc : pt_index_report_damage(index, error);
     }
-    const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
-    if (places == NULL) {
-        return pt_error_nomem(error);
-    }
     for (unsigned i = 0; rc == SQLITE_OK && i < index->count; i++) {
         pt_value value;
-        rc = read_indexed_column(writer, &index->columns[i], key, &record, places, true, &value,
-                                 error);
+        rc = read_indexed_column(writer, &index->columns[i], &entity, true, &value, error);
         if (rc == SQLITE_OK) {
             pt_entry_append_whole(values, &value);
         }
@@ -499,20 +540,16 @@ static int describe_values(pt_index_writer *writer, const pt_index *index, pt_sl
 {
     bool found;
     pt_record record = {0};
-    int rc = open_entity(writer, key, &found, &record, error);
+    entity_values entity = {.record = NULL};
+    int rc = open_entity(writer, key, &found, &record, &entity, error);
     if (rc != SQLITE_OK || !found) {
         return rc;
-    }
-    const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
-    if (places == NULL) {
-        return pt_error_nomem(error);
     }
     for (unsigned i = 0; rc == SQLITE_OK && i < index->count; i++) {
         pt_value value;
         char shown[PT_EXCERPT_SIZE];
         pt_buffer own = {0};
-        rc = read_indexed_column(writer, &index->columns[i], key, &record, places, false, &value,
-                                 error);
+        rc = read_indexed_column(writer, &index->columns[i], &entity, false, &value, error);
         if (rc == SQLITE_OK) {
             pt_value_append_text(&own, &value);
             pt_excerpt(pt_buffer_slice(&own), shown);
@@ -578,46 +615,26 @@ static int refuse_duplicates(pt_index_writer *writer, const pt_index_entry *fres
     return rc;
 }
 
-/* --- Building --- */
+/* --- For building --- */
 
-static int build_entry(pt_index_writer *writer, unsigned number, const pt_scan *scan,
-                       pt_error *error)
+int pt_index_writer_add(pt_index_writer *writer, unsigned number, const pt_scan *scan,
+                        pt_error *error)
 {
     pt_record record = {0};
+    entity_values entity = {.record = NULL};
     pt_shape_source source = pt_dictionary_source(pt_session_store(writer->session)->dictionary);
     int rc = pt_record_open(&record, scan->key, scan->record, &source, &writer->shape);
     if (rc != SQLITE_OK) {
         return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(scan->key, error);
     }
-    const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
-    if (places == NULL) {
-        return pt_error_nomem(error);
-    }
-    if (!has_entry(&writer->list.indexes[number], places)) {
-        return SQLITE_OK;
+    rc = values_of_record(writer, scan->key, &record, &entity, error);
+    if (rc != SQLITE_OK || !has_entry(&writer->list.indexes[number], entity.places)) {
+        return rc;
     }
     clear_entries(&writer->fresh);
-    rc = add_entry(writer, number, scan->key, &record, places, &writer->fresh, error);
+    rc = add_entry(writer, number, &entity, &writer->fresh, error);
     return rc == SQLITE_OK ? put_entry_record(writer, &writer->fresh, writer->fresh.entries, error)
                            : rc;
-}
-
-static int step_table(pt_scan *scan, pt_error *error)
-{
-    int rc = pt_view_step(scan->view, error);
-    return rc == SQLITE_OK ? pt_scan_step(scan, error) : rc;
-}
-
-static int build_entries(pt_index_writer *writer, unsigned number, pt_error *error)
-{
-    pt_scan scan = {0};
-    int rc = pt_scan_open_table(&scan, writer->view, writer->table_id, error);
-    while (rc == SQLITE_OK && scan.valid) {
-        rc = build_entry(writer, number, &scan, error);
-        rc = rc == SQLITE_OK ? step_table(&scan, error) : rc;
-    }
-    pt_scan_free(&scan);
-    return rc;
 }
 
 /* Makes the scan's entry the only fresh one. */
@@ -647,14 +664,17 @@ static int take_entry(pt_index_writer *writer, unsigned number, const pt_scan *s
     return SQLITE_OK;
 }
 
-/* Refuses the entry just taken if another entity has the same values. Entries with equal parts are
- * neighbours: it is enough to look if the one before has the same parts. */
-static int check_taken_entry(pt_index_writer *writer, pt_buffer *before, pt_error *error)
+int pt_index_writer_check(pt_index_writer *writer, unsigned number, const pt_scan *scan,
+                          pt_buffer *before, pt_error *error)
 {
+    bool found = false;
+    int rc = take_entry(writer, number, scan, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     const pt_index_entry *entry = writer->fresh.entries;
     pt_slice parts = pt_slice_of(writer->fresh.keys.data, entry->parts);
-    bool found = false;
-    int rc = SQLITE_OK;
+    /* Entries with equal parts are neighbours. */
     if (entry->is_whole && pt_slice_equal(parts, pt_buffer_slice(before))) {
         rc = find_same(writer, entry, &found, error);
     }
@@ -662,38 +682,4 @@ static int check_taken_entry(pt_index_writer *writer, pt_buffer *before, pt_erro
         rc = refuse_duplicates(writer, entry, error);
     }
     return rc == SQLITE_OK && !pt_buffer_assign(before, parts) ? pt_error_nomem(error) : rc;
-}
-
-static int check_unique(pt_index_writer *writer, unsigned number, pt_error *error)
-{
-    pt_scan scan = {0};
-    pt_buffer before = {0};
-    int rc = pt_scan_open_table(&scan, writer->view, writer->list.indexes[number].id, error);
-    while (rc == SQLITE_OK && scan.valid) {
-        rc = take_entry(writer, number, &scan, error);
-        rc = rc == SQLITE_OK ? check_taken_entry(writer, &before, error) : rc;
-        rc = rc == SQLITE_OK ? step_table(&scan, error) : rc;
-    }
-    pt_scan_free(&scan);
-    pt_buffer_free(&before);
-    return rc;
-}
-
-int pt_index_writer_build(pt_index_writer *writer, const pt_index *index, uint32_t table_id,
-                          pt_error *error)
-{
-    unsigned number = (unsigned)(index - writer->list.indexes);
-    size_t row = pt_session_begin_row(writer->session);
-    pt_index_writer_begin(writer, table_id);
-    int rc = build_entries(writer, number, error);
-    if (rc == SQLITE_OK && index->unique) {
-        rc = check_unique(writer, number, error);
-    }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(writer->session);
-    } else {
-        pt_session_discard_row(writer->session, row);
-    }
-    pt_index_writer_end(writer);
-    return rc;
 }

@@ -73,8 +73,16 @@ int pt_index_writer_lose(pt_index_writer *writer, pt_slice key, pt_error *error)
 int pt_index_writer_lose_record(pt_index_writer *writer, pt_slice key, pt_record *record,
                                 pt_error *error);
 
-/* The entity of a logical key has been put. */
-int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, pt_error *error);
+/* What an entity was put from: the fields of all properties of its shape. */
+typedef struct pt_put_entity {
+    const pt_shape *shape; /* NULL: that is not known */
+    const pt_field *fields;
+    int64_t ticks;
+} pt_put_entity;
+
+/* The entity of a logical key has been put. `put` may be NULL: that is not known. */
+int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, const pt_put_entity *put,
+                         pt_error *error);
 
 /* Deletes the entries of entities lost so far, unless they stay. */
 int pt_index_writer_remove(pt_index_writer *writer, pt_error *error);
@@ -91,11 +99,15 @@ int pt_index_writer_refuse(pt_index_writer *writer, const pt_index *index, pt_sl
 /* Puts the entries of the entity. */
 int pt_index_writer_put(pt_index_writer *writer, pt_error *error);
 
-/*
- * Puts the entries of one index, just added to the catalogue, for all entities of the table. The
- * list is loaded after that. SQLITE_CONSTRAINT_UNIQUE: two entities have the same values.
- */
-int pt_index_writer_build(pt_index_writer *writer, const pt_index *index, uint32_t table_id,
-                          pt_error *error);
+/* --- For building one index: transaction/index_builder.h --- */
+
+/* Puts the entry of the entity that a scan is on. */
+int pt_index_writer_add(pt_index_writer *writer, unsigned number, const pt_scan *scan,
+                        pt_error *error);
+
+/* SQLITE_CONSTRAINT_UNIQUE: the entry that a scan is on has the same values as the one before, and
+ * so have their entities. `before` is empty at first. */
+int pt_index_writer_check(pt_index_writer *writer, unsigned number, const pt_scan *scan,
+                          pt_buffer *before, pt_error *error);
 
 #endif

@@ -65,7 +65,7 @@ static int renew_entity(pt_index_writer *writer, pt_slice key, pt_slice old, pt_
         rc = put_again(writer, key, old, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_index_writer_gain(writer, key, error);
+        rc = pt_index_writer_gain(writer, key, NULL, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_index_writer_remove(writer, error);
