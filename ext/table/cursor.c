@@ -488,7 +488,7 @@ static int begin_index(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
                                    cursor->plan, &able, &cursor->sorts, error);
     cursor->plan &= able ? ~0u : ~PT_PLAN_INDEX;
     bool entries = able && pt_index_search_reads_entries(cursor->search);
-    cursor->judges = cursor->judges && !entries;
+    cursor->judges = cursor->selects = cursor->judges && !entries;
     return rc == SQLITE_OK && able ? leave_range(cursor, error) : rc;
 }
 
@@ -531,6 +531,7 @@ __attribute__((noinline)) static int set_conditions(pt_cursor *cursor, const cha
     int rc = pt_conditions_set(&cursor->conditions, cursor->table, cursor->plan, sentence, argc,
                                argv, error);
     cursor->judges = cursor->conditions.terms.count != 0;
+    cursor->selects = cursor->selects || cursor->judges;
     return rc;
 }
 
@@ -604,6 +605,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     int rc = SQLITE_OK;
+    cursor->selects = has_filter(cursor);
     cursor->judges = cursor->sorts = cursor->row.only_row = cursor->row.key_was_read = false;
     if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
         rc = set_conditions(cursor, sentence, &argc, argv, &error);
@@ -611,7 +613,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     if (rc == SQLITE_OK) {
         rc = begin_query(cursor, argc, argv, &error);
     }
-    cursor->selects = cursor->judges || has_filter(cursor) || cursor->row.expires;
+    cursor->selects |= cursor->row.expires;
     if (rc == SQLITE_OK && cursor->sorts) {
         rc = sort_rows(cursor, &error);
     }
