@@ -105,3 +105,17 @@ UPDATE pt_tables SET Expires = 'Due' WHERE TableName = 'Jobs';
 UPDATE pt_tables SET Expires = NULL WHERE TableName = 'Jobs';
 SELECT pt_purge('Jobs');
 SELECT TableName, Expires FROM pt_tables;
+
+-- With changes kept: what has expired is a change until it is purged, and then a deletion.
+DELETE FROM pt_tables WHERE TableName = 'Jobs';
+CREATE VIRTUAL TABLE Kept USING ptable(User String, Due DateTime, unique(User), expires=Due);
+UPDATE pt_tables SET Changes = 'on' WHERE TableName = 'Kept';
+INSERT INTO Kept VALUES ('k', '1', 'ann', '2020-01-01'), ('k', '2', 'ben', '2020-01-02'), ('k', '3', 'cho', '2020-01-03');
+SELECT RowKey, WriteMode FROM pt_changes('Kept', NULL);
+CREATE TEMP TABLE Seen AS SELECT max(Timestamp) AS since FROM pt_changes('Kept', NULL);
+INSERT INTO Kept VALUES ('k', '1', 'ben', NULL);  -- in the place of one, with the name of another
+SELECT RowKey, WriteMode FROM pt_changes('Kept', (SELECT since FROM Seen));
+SELECT pt_purge('Kept');
+SELECT RowKey, WriteMode FROM pt_changes('Kept', (SELECT since FROM Seen));
+SELECT RowKey, WriteMode FROM pt_changes('Kept', NULL);
+SELECT pt_check();
