@@ -3,8 +3,8 @@
  * every entity, and of which only those are looked at that have not expired. The test sets the
  * clock, forth and back; the time of a transaction is that of its first statement. Entities are
  * inserted under keys and with unique values of expired ones, expiry is switched off and on, and
- * two connections with different declarations write; what changes is kept. Queries are prepared once. N is the number of
- * steps, SEED the first number of their sequence.
+ * two connections with different declarations write; what changes is kept. Queries are prepared
+ * once. N is the number of steps, SEED the first number of their sequence.
  */
 #include "fixtures/database.h"
 
