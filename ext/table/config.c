@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/ticks.h"
 #include "entity/edm.h"
+#include "table/constraint_words.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
@@ -17,6 +18,11 @@ enum { COLUMNS_MAX = 1900, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
 /* A ptable has the options from the first on, a queue those up to the last. */
 static const pt_config_option options[] = {
     {.name = "expires", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, expires)},
+    {.name = "changes",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, changes),
+     .choices = {"off", "on"},
+     .advice = "changes is on or off"},
     {.name = "batch",
      .kind = PT_OPTION_FLAG,
      .field = offsetof(pt_config, azure_batch),
@@ -52,7 +58,7 @@ static const pt_config_option options[] = {
                "number of times)"},
 };
 
-enum { OPTION_COUNT = sizeof options / sizeof options[0], QUEUE_LACKS = 3, PTABLE_LACKS = 1 };
+enum { OPTION_COUNT = sizeof options / sizeof options[0], QUEUE_LACKS = 4, PTABLE_LACKS = 1 };
 
 #define QUEUE_OPTIONS "the options are store, table, limits, sync, readonly and max_dequeue_count"
 
@@ -326,56 +332,10 @@ static int read_option(config_reader *r, const char *name, const char *value_tex
 
 /* --- Columns --- */
 
-static const struct constraint {
-    const char *word;  /* its first word */
-    const char *shown; /* in messages */
-    bool of_table;     /* also a table constraint, which stands where a column name does */
-    const char *advice;
-} constraints[] = {
-    {"NOT", "NOT NULL", false, "leave it out: any entity may lack any property"},
-    {"NULL", "NULL", false, "leave it out: any entity may lack any property"},
-    {"DEFAULT", "DEFAULT", false, "leave it out: a property that is not given is absent (NULL)"},
-    {"PRIMARY", "PRIMARY KEY", true, "leave it out: the key is always PartitionKey and RowKey"},
-    {"UNIQUE", "UNIQUE", true, "leave it out: a ptable takes unique(...) as an argument"},
-    {"CHECK", "CHECK", true, "leave it out: values are checked against the column's type only"},
-    {"COLLATE", "COLLATE", false, "leave it out and write it in the query: columns are BINARY"},
-    {"REFERENCES", "REFERENCES", false, "leave it out: virtual tables have no foreign keys"},
-    {"FOREIGN", "FOREIGN KEY", true, "leave it out: virtual tables have no foreign keys"},
-    {"GENERATED", "GENERATED", false,
-     "leave it out and compute it in a view: virtual tables have no generated columns"},
-    {"AS", "AS", false,
-     "leave it out and compute it in a view: virtual tables have no generated columns"},
-    {"CONSTRAINT", "CONSTRAINT", true, "leave it out: there is no constraint but the key"},
-};
-
-static const struct constraint *constraint_of_word(const char *word, size_t length)
-{
-    for (size_t i = 0; i < sizeof constraints / sizeof *constraints; i++) {
-        if (pt_is_word(pt_slice_of(word, length), constraints[i].word)) {
-            return &constraints[i];
-        }
-    }
-    return NULL;
-}
-
-/* The first constraint among the words after a column's name, or NULL. */
-static const struct constraint *find_constraint(const char *text)
-{
-    while (*text != 0) {
-        size_t length = bare_name_length(text);
-        const struct constraint *found = constraint_of_word(text, length);
-        if (found != NULL) {
-            return found;
-        }
-        text += length != 0 ? length : 1;
-    }
-    return NULL;
-}
-
 static int read_type(config_reader *r, const char *text, pt_type *type)
 {
     *type = PT_NONE;
-    const struct constraint *constraint = find_constraint(text);
+    const pt_constraint_words *constraint = pt_constraint_find(text);
     if (constraint != NULL) {
         return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
     }
@@ -551,7 +511,7 @@ static int read_named(config_reader *r, const char *name, bool quoted, const cha
     if (!quoted && is_index(r, name, rest)) {
         return read_index(r, sqlite3_stricmp(name, "unique") == 0, rest + 1);
     }
-    const struct constraint *constraint = constraint_of_word(name, strlen(name));
+    const pt_constraint_words *constraint = pt_constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
         return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
     }

@@ -22,6 +22,7 @@ typedef struct pt_config {
     pt_sync sync;
     bool read_only;
     bool deny_scan;
+    bool changes;       /* the store keeps the changes; false: the declaration does not say */
     bool azure_limits;  /* refuse entities that the Table service refuses */
     bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* declared, without the keys */

@@ -643,7 +643,7 @@ __attribute__((noinline)) static int write_with_indexes(pt_table *table,
 
 static inline bool has_indexes(const pt_table *table)
 {
-    return table->id.indexed || table->config.index_count != 0;
+    return table->id.indexed || table->config.index_count != 0 || table->config.changes;
 }
 
 /* --- What others call --- */

@@ -4,6 +4,7 @@
 #include "module/module.h"
 #include "module/registration.h"
 #include "module/store_path.h"
+#include "table/refusals.h"
 #include "transaction/index_builder.h"
 #include "transaction/index_spelling.h"
 
@@ -179,47 +180,10 @@ int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
 
 /* --- Indexes --- */
 
-/* The text names the index by its columns, which need no quotes there: it is shown in a literal. */
-static int fail_with_name(const pt_table *table, const pt_index_definition *declared,
-                          const char *format, pt_error *error)
+static pt_place_in_store place_of(const pt_table *table)
 {
-    pt_buffer name = {0};
-    pt_index_name_from_key(pt_index_definition_key(declared), &name);
-    int rc =
-        name.failed
-            ? pt_error_nomem(error)
-            : pt_error_set(error, SQLITE_ERROR, format, declared->unique ? "unique" : "index",
-                           (const char *)name.data, pt_session_store(table->session)->path,
-                           table->config.table, (const char *)name.data, declared->unique ? 1 : 0);
-    pt_buffer_free(&name);
-    return rc;
-}
-
-static int refuse_missing_index(const pt_table *table, const pt_index_definition *declared,
-                                pt_error *error)
-{
-    return fail_with_name(table, declared,
-                          "declares %s(%s), which the store does not have; make it: INSERT INTO "
-                          "pt_indexes(Store, TableName, Columns, IsUnique) VALUES (%Q, %Q, %Q, %d)",
-                          error);
-}
-
-static int refuse_other_index(const pt_table *table, const pt_index_definition *declared,
-                              pt_error *error)
-{
-    if (declared->unique) {
-        return fail_with_name(
-            table, declared,
-            "declares %s(%s), but that index is not unique in the store; declare index(...), or "
-            "drop it: DELETE FROM pt_indexes WHERE Store = %Q AND TableName = %Q AND IndexName = "
-            "%Q",
-            error);
-    }
-    return fail_with_name(
-        table, declared,
-        "declares %s(%s), but that index is unique in the store; declare unique(...), or drop it: "
-        "DELETE FROM pt_indexes WHERE Store = %Q AND TableName = %Q AND IndexName = %Q",
-        error);
+    return (pt_place_in_store){.store = pt_session_store(table->session)->path,
+                               .table = table->config.table};
 }
 
 /* Compares one with the list. *missing = true if it is not there. */
@@ -230,7 +194,7 @@ static int compare_declared(const pt_table *table, const pt_index_definition *de
         pt_index_list_find(&table->indexes.list, pt_index_definition_key(declared));
     *missing = index == NULL;
     return index != NULL && index->unique != declared->unique
-               ? refuse_other_index(table, declared, error)
+               ? pt_refuse_other_index(place_of(table), declared, error)
                : SQLITE_OK;
 }
 
@@ -246,43 +210,27 @@ static int compare_all(pt_table *table, pt_error *error)
         bool missing = false;
         rc = compare_declared(table, &table->config.indexes[i], &missing, error);
         if (rc == SQLITE_OK && missing) {
-            rc = refuse_missing_index(table, &table->config.indexes[i], error);
+            rc = pt_refuse_missing_index(place_of(table), &table->config.indexes[i], error);
         }
     }
     return rc;
 }
 
-static int refuse_other_expiry(const pt_table *table, pt_slice name, pt_error *error)
-{
-    const char *store = pt_session_store(table->session)->path;
-    const char *by = name.size != 0 ? " by " : "";
-    return pt_error_set(
-        error, SQLITE_ERROR,
-        "declares expires=%s, but in the store its entities %sexpire%s%.*s; declare it so, or "
-        "UPDATE pt_tables SET Expires = %Q WHERE Store = %Q AND TableName = %Q",
-        table->config.expires, name.size != 0 ? "" : "do not ", by, (int)name.size,
-        (const char *)name.data, table->config.expires, store, table->config.table);
-}
-
-/* *missing = true if the entities do not expire, but the declaration says so. */
+/* *missing = true if the entities do not expire, but the declaration says so. The list is loaded.
+ */
 static int compare_expiry(const pt_table *table, bool *missing, pt_error *error)
 {
-    pt_view *view = NULL;
-    pt_table_entry entry = {0};
-    *missing = false;
-    if (table->config.expires == NULL) {
-        return SQLITE_OK;
-    }
-    int rc = pt_session_read(table->session, &view, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_table_directory_read(view, table->config.table, &entry, error);
-    }
-    pt_slice name = entry.properties.expires;
-    *missing = rc == SQLITE_OK && name.size == 0;
-    if (rc != SQLITE_OK || *missing || pt_slice_equal(name, pt_slice_text(table->config.expires))) {
-        return rc;
-    }
-    return refuse_other_expiry(table, name, error);
+    const char *declared = table->config.expires;
+    pt_slice name = table->indexes.list.kept.expires;
+    *missing = declared != NULL && name.size == 0;
+    return declared == NULL || *missing || pt_slice_equal(name, pt_slice_text(declared))
+               ? SQLITE_OK
+               : pt_refuse_other_expiry(place_of(table), declared, name, error);
+}
+
+static bool lacks_changes(const pt_table *table)
+{
+    return table->config.changes && table->indexes.list.kept.changes_id == 0;
 }
 
 int pt_table_load_indexes(pt_table *table, pt_error *error)
@@ -297,7 +245,10 @@ int pt_table_load_indexes(pt_table *table, pt_error *error)
         rc = compare_expiry(table, &missing, error);
     }
     if (rc == SQLITE_OK && missing) {
-        rc = refuse_other_expiry(table, (pt_slice){0}, error);
+        rc = pt_refuse_other_expiry(place_of(table), table->config.expires, (pt_slice){0}, error);
+    }
+    if (rc == SQLITE_OK && lacks_changes(table)) {
+        rc = pt_refuse_missing_changes(place_of(table), error);
     }
     if (rc == SQLITE_OK) {
         table->declared_indexes = table->indexes.list.loads;
@@ -307,13 +258,15 @@ int pt_table_load_indexes(pt_table *table, pt_error *error)
 
 static int look_for_indexes(pt_table *table, bool *missing, pt_error *error)
 {
+    bool declares = table->config.index_count != 0 || table->config.changes;
     *missing = false;
-    int rc = table->config.index_count != 0 ? load_list(table, error) : SQLITE_OK;
+    int rc = declares ? load_list(table, error) : SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
         bool lacks = false;
         rc = compare_declared(table, &table->config.indexes[i], &lacks, error);
         *missing = *missing || lacks;
     }
+    *missing = *missing || (declares && lacks_changes(table));
     return rc == SQLITE_OK && !*missing ? compare_expiry(table, missing, error) : rc;
 }
 
@@ -349,18 +302,21 @@ static int make_index(pt_table *table, const pt_index_definition *declared, pt_v
 static int make_expiry(pt_table *table, pt_view *view, pt_error *error)
 {
     bool missing = false;
-    pt_table_entry entry = {0};
     int rc = compare_expiry(table, &missing, error);
     if (rc != SQLITE_OK || !missing) {
         return rc;
     }
-    rc = pt_table_directory_read(view, table->config.table, &entry, error);
-    pt_table_properties properties = entry.properties;
+    pt_table_properties properties = table->indexes.list.kept;
     properties.expires = pt_slice_text(table->config.expires);
     pt_session_require_sync(table->session, table->config.sync);
-    return rc == SQLITE_OK ? pt_table_directory_set_properties(
-                                 table->session, view, table->config.table, &properties, error)
-                           : rc;
+    return pt_table_directory_set_properties(table->session, view, table->config.table, &properties,
+                                             error);
+}
+
+static int make_changes(pt_table *table, pt_error *error)
+{
+    pt_session_require_sync(table->session, table->config.sync);
+    return pt_change_log_switch(table->session, table->config.table, true, error);
 }
 
 static int make_indexes(pt_table *table, pt_error *error)
@@ -372,6 +328,15 @@ static int make_indexes(pt_table *table, pt_error *error)
     }
     for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
         rc = make_index(table, &table->config.indexes[i], view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = load_list(table, error);
+    }
+    if (rc == SQLITE_OK && lacks_changes(table)) {
+        rc = make_changes(table, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = load_list(table, error);
     }
     return rc == SQLITE_OK ? make_expiry(table, view, error) : rc;
 }

@@ -175,6 +175,35 @@ static const char *const indexes[] = {
     NULL};
 
 /* Entries that show too little, whose order is not that of the column, and that meet each other. */
+static const char *const changes[] = {
+    "CREATE VIRTUAL TABLE G USING ptable(n Int32, s String, unique(s), sync=off)",
+    "INSERT INTO G VALUES ('p', '1', 1, 'a'), ('p', '2', 2, 'b'), ('p', '3', 3, NULL)",
+    "UPDATE pt_tables SET Changes = 'on' WHERE TableName = 'G'",
+    "SELECT PartitionKey, RowKey, WriteMode, Properties FROM pt_changes('G', NULL)",
+    "UPDATE OR REPLACE G SET s = 'a' WHERE n = 2",
+    "INSERT INTO G VALUES ('p', '1', 4, 'c')",
+    "DELETE FROM G WHERE RowKey = '3'",
+    "BEGIN",
+    "UPDATE G SET n = n + 1, RowKey = RowKey || 'x'",
+    "INSERT INTO G VALUES ('q', '1', 5, 'd'), ('p', '3', 6, 'e')",
+    ".refuse",
+    "!COMMIT",
+    ".accept",
+    "SELECT RowKey, WriteMode FROM pt_tables, pt_changes('G', Horizon) WHERE TableName = 'G' "
+    "ORDER BY PartitionKey, RowKey",
+    "SELECT pt_forget_deleted('G', '9999-01-01')",
+    "!SELECT * FROM pt_changes('G', '2020-01-01')",
+    "!SELECT * FROM pt_changes('G', 'then')",
+    "!SELECT pt_forget_deleted('W', '2020-01-01')",
+    "DELETE FROM pt_partitions WHERE TableName = 'G' AND PartitionKey = 'p'",
+    "SELECT pt_check()",
+    "!UPDATE pt_tables SET Changes = 'perhaps' WHERE TableName = 'G'",
+    "UPDATE pt_tables SET Changes = 'off' WHERE TableName = 'G'",
+    "INSERT INTO pt_tables(TableName, Changes) VALUES ('H', 'on')",
+    "CREATE VIRTUAL TABLE F USING ptable(n Int32, changes=on, table=G, sync=off)",
+    "DELETE FROM pt_tables WHERE TableName = 'H'",
+    NULL};
+
 static const char *const cases_of_indexes[] = {
     "CREATE VIRTUAL TABLE I USING ptable(s String, n Int32, t DateTime, g Guid, x Binary, v, "
     "unique(s, PartitionKey), index(t, g), index(n, s), index(x), index(PartitionKey, s), "

@@ -602,6 +602,7 @@ static const memory_script scripts[] = {
     {"mixture", mixture, MEMORY | UTF16},
     {"indexes", indexes, JOURNAL | UTF16},
     {"cases of indexes", cases_of_indexes, JOURNAL | UTF16},
+    {"changes", changes, JOURNAL | WAL},
     {"catalog", catalog, JOURNAL | WAL},
     {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL},
     {"queues", queues, JOURNAL | WAL | UTF16},
