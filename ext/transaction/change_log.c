@@ -177,7 +177,7 @@ static int remove_deletion(pt_session *session, const pt_table_properties *prope
 static int put_deletion(pt_session *session, const pt_table_properties *properties,
                         pt_slice entity_key, pt_buffer *made, pt_error *error)
 {
-    int64_t ticks;
+    int64_t ticks = 0;
     int rc = pt_session_next_timestamp(session, &ticks, error);
     if (rc != SQLITE_OK) {
         return rc;

@@ -33,7 +33,7 @@ static bool was_applied(const pt_write_set *applied, pt_slice key)
 /* Puts an entity again, with a new Timestamp. */
 static int put_again(pt_index_writer *writer, pt_slice key, pt_slice old, pt_error *error)
 {
-    int64_t ticks;
+    int64_t ticks = 0;
     pt_record record = {0};
     pt_shape_source source = pt_dictionary_source(pt_session_store(writer->session)->dictionary);
     int rc = pt_record_open(&record, key, old, &source, &writer->shape);
