@@ -319,7 +319,7 @@ static int ensure_index(pt_session *session, pt_view *view, const pt_declared_ta
     pt_index_writer writer = {.session = NULL};
     pt_new_index made = {.table = table};
     const char *wrong = pt_find_system_property(name) != PT_SYSTEM_PROPERTIES
-                            ? "the store sets it itself"
+                            ? "keys and Timestamp are no times until which an entity is there"
                             : pt_index_definition_add(&made.definition, name);
     wrong = wrong == NULL && name.size > PT_EXPIRES_NAME_MAX ? "it has more than 255 bytes" : wrong;
     int rc = wrong != NULL ? refuse_property(name, wrong, error)

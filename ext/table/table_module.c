@@ -54,7 +54,7 @@ static int declare_expiry_index(pt_config *config, pt_error *error)
     size_t capacity = (size_t)config->index_count;
     pt_index_definition definition = {.unique = false};
     const char *wrong = pt_find_system_property(name) != PT_SYSTEM_PROPERTIES
-                            ? "the store sets it itself"
+                            ? "keys and Timestamp are no times until which an entity is there"
                             : pt_index_definition_add(&definition, name);
     for (int i = 0; wrong == NULL && i < config->index_count; i++) {
         if (pt_slice_equal(pt_index_definition_key(&config->indexes[i]), name)) {

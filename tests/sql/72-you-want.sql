@@ -62,6 +62,23 @@ SELECT * FROM t WHERE PartitionKey = 'b';
 CREATE VIRTUAL TABLE n USING ptable(Name String NOT NULL);
 CREATE VIRTUAL TABLE n USING ptable(Name String CHECK (Name > ''));
 
+.print == What ends by itself, and what has changed
+CREATE VIRTUAL TABLE Session USING ptable(User String, Due DateTime, expires=Due);
+INSERT INTO Session VALUES ('web', '1', 'Ann', '2020-01-01'), ('web', '2', 'Ben', '2999-01-01');
+SELECT User FROM Session;
+SELECT pt_purge('Session', 1000);
+CREATE VIRTUAL TABLE Source USING ptable(Name String, changes=on);
+CREATE VIRTUAL TABLE Copy USING ptable(Name String);
+CREATE TABLE Followed(since);
+INSERT INTO Source VALUES ('a', '1', 'Ann'), ('a', '2', 'Ben');
+INSERT INTO Followed SELECT max(Timestamp) FROM pt_changes('Source', NULL);
+INSERT INTO Copy(PartitionKey, RowKey, Properties, WriteMode)
+  SELECT PartitionKey, RowKey, Properties, WriteMode FROM pt_changes('Source', NULL);
+DELETE FROM Source WHERE RowKey = '1';
+INSERT INTO Copy(PartitionKey, RowKey, Properties, WriteMode)
+  SELECT PartitionKey, RowKey, Properties, WriteMode FROM Followed, pt_changes('Source', since);
+SELECT PartitionKey, RowKey, Name FROM Copy;
+
 .print == ALTER TABLE
 ALTER TABLE t ADD COLUMN Badge Int32;
 ALTER TABLE t RENAME TO u;
