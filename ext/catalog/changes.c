@@ -368,7 +368,7 @@ static int read_changes_switch(sqlite3_value *value, bool *on, pt_error *error)
 int pt_catalog_set_changes(pt_session *session, const char *table, sqlite3_value *value,
                            pt_error *error)
 {
-    bool on;
+    bool on = false;
     pt_view *view = NULL;
     pt_table_entry entry = {0};
     int rc = read_changes_switch(value, &on, error);

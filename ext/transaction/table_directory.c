@@ -353,24 +353,25 @@ static int discard_changes(pt_session *session, const pt_table_properties *old,
     return rc == SQLITE_OK ? discard_table(session, old->deletions_id, true, error) : rc;
 }
 
-/* The entry points into a record that may move when another one is put. */
-static int replace_entry(pt_session *session, pt_slice key, pt_table_entry *entry,
+/* The stored entry points into a record that may move when another one is put. */
+static int replace_entry(pt_session *session, pt_slice key, const pt_table_entry *stored,
                          const pt_table_properties *properties, pt_error *error)
 {
     uint8_t expires[PT_EXPIRES_NAME_MAX];
     uint8_t name[PT_TABLE_NAME_MAX];
-    pt_table_properties old = entry->properties;
-    entry->properties = *properties;
-    memcpy(name, entry->name.data, entry->name.size);
-    entry->name.data = name;
+    const pt_table_properties old = stored->properties;
+    pt_table_entry entry = *stored;
+    entry.properties = *properties;
+    memcpy(name, stored->name.data, stored->name.size);
+    entry.name.data = name;
     if (properties->expires.size != 0) {
         memcpy(expires, properties->expires.data, properties->expires.size);
-        entry->properties.expires.data = expires;
+        entry.properties.expires.data = expires;
     }
     size_t row = pt_session_begin_row(session);
-    int rc = put_entry(session, key, PT_REPLACE, entry, error);
+    int rc = put_entry(session, key, PT_REPLACE, &entry, error);
     if (rc == SQLITE_OK) {
-        rc = discard_changes(session, &old, &entry->properties, error);
+        rc = discard_changes(session, &old, &entry.properties, error);
     }
     if (rc == SQLITE_OK) {
         pt_session_end_row(session);
