@@ -46,9 +46,8 @@ END
     done
 }
 
-# follow [seconds]
 follow() {
-    timeout --kill-after=5 60 "$program" "$source" Task "$copy" "$@" 2>&1
+    timeout --kill-after=5 60 "$program" "$source" Task "$copy" 2>&1
 }
 
 difference="SELECT count(*) FROM (SELECT PartitionKey, RowKey, N, Text FROM Source EXCEPT SELECT PartitionKey, RowKey, N, Text FROM Copy);
