@@ -324,22 +324,39 @@ static int begin_change_of(pt_tables *tables, pt_session *session, const char *n
     return begin_store(tables, session, view, error);
 }
 
-static int set_expires(pt_tables *tables, pt_session *session, const char *name, pt_slice expires,
-                       pt_error *error)
+static int set_expires(pt_tables *tables, pt_session *session, pt_view *view, const char *name,
+                       sqlite3_value *value, pt_error *error)
 {
-    pt_view *view = NULL;
-    int rc = begin_change_of(tables, session, name, &view, error);
+    pt_slice expires;
+    int rc = read_expires(value, &expires, error);
     return rc == SQLITE_OK
                ? pt_catalog_set_expires(session, view, &tables->declared, name, expires, error)
                : rc;
 }
 
-static int set_changes(pt_tables *tables, pt_session *session, const char *name,
-                       sqlite3_value *value, pt_error *error)
+/* Sets both or none: SQLite takes nothing back in UPDATE OR IGNORE and OR FAIL. */
+static int set_properties(pt_tables *tables, pt_session *session, const char *name,
+                          sqlite3_value **columns, pt_error *error)
 {
     pt_view *view = NULL;
     int rc = begin_change_of(tables, session, name, &view, error);
-    return rc == SQLITE_OK ? pt_catalog_set_changes(session, name, value, error) : rc;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    size_t row = pt_session_begin_row(session);
+    if (!sqlite3_value_nochange(columns[PT_TABLES_CHANGES])) {
+        rc = pt_catalog_set_changes(session, name, columns[PT_TABLES_CHANGES], error);
+    }
+    if (rc == SQLITE_OK && !sqlite3_value_nochange(columns[PT_TABLES_EXPIRES])) {
+        rc = set_expires(tables, session, view, name, columns[PT_TABLES_EXPIRES], error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+    } else {
+        pt_session_discard_row(session, row);
+        pt_session_note_catalog_change(session);
+    }
+    return rc;
 }
 
 /* It is not an error if the table was dropped since the row was read. */
@@ -349,17 +366,14 @@ static int change_table(pt_tables *tables, sqlite3_int64 rowid, sqlite3_value **
     uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
     pt_session *session = pt_connection_session_of(tables->follower.connection, number);
     const char *name = pt_table_names_find(&tables->names, rowid);
-    pt_slice expires;
+    bool changes = !sqlite3_value_nochange(columns[PT_TABLES_CHANGES]) ||
+                   !sqlite3_value_nochange(columns[PT_TABLES_EXPIRES]);
     int rc = refuse_other_columns(columns, error);
     if (rc == SQLITE_OK && (!pt_tables_is_named(tables, number) || session == NULL || !name)) {
         rc = pt_catalog_ask_for_store(tables->follower.connection, error);
     }
-    if (rc == SQLITE_OK && !sqlite3_value_nochange(columns[PT_TABLES_CHANGES])) {
-        rc = set_changes(tables, session, name, columns[PT_TABLES_CHANGES], error);
-    }
-    if (rc == SQLITE_OK && !sqlite3_value_nochange(columns[PT_TABLES_EXPIRES])) {
-        rc = read_expires(columns[PT_TABLES_EXPIRES], &expires, error);
-        rc = rc == SQLITE_OK ? set_expires(tables, session, name, expires, error) : rc;
+    if (rc == SQLITE_OK && changes) {
+        rc = set_properties(tables, session, name, columns, error);
     }
     return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
 }

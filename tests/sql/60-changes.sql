@@ -122,3 +122,7 @@ CREATE VIRTUAL TABLE E USING pt_queue(changes=on);
 CREATE VIRTUAL TABLE F USING ptable(Due DateTime, changes=on, expires=Due, index(Due), store='declared.ptable');
 SELECT TableName, Changes, Expires FROM pt_tables WHERE Store = 'declared.ptable';
 SELECT pt_check('declared.ptable');
+-- A row of pt_tables is changed as a whole or not at all, also where SQLite takes nothing back.
+UPDATE OR IGNORE pt_tables SET Changes = 'off', Expires = 'RowKey' WHERE Store = 'declared.ptable';
+UPDATE OR FAIL pt_tables SET Changes = 'off', Expires = '' WHERE Store = 'declared.ptable';
+SELECT TableName, Changes, Expires FROM pt_tables WHERE Store = 'declared.ptable';
