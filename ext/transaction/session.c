@@ -436,8 +436,6 @@ void pt_session_commit(pt_session *session)
     }
 }
 
-/* Undoes what xSync has committed and ends the transaction. If that fails, the store is in doubt:
- * the lock and the snapshot stay, because the next try needs both. */
 /* What an undo commits: the changes that it makes itself. */
 static int make_last_changes(pt_session *session, pt_write_set *changes, pt_error *error)
 {
@@ -455,6 +453,8 @@ static int make_last_changes(pt_session *session, pt_write_set *changes, pt_erro
     return pt_memtable_sorted(memtable, changes) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
 }
 
+/* Undoes what xSync has committed and ends the transaction. If that fails, the store is in doubt:
+ * the lock and the snapshot stay, because the next try needs both. */
 static int undo_and_end(pt_session *session, pt_error *error)
 {
     pt_write_set changes = {0};
