@@ -111,7 +111,8 @@ PROCESS_TESTS := $(call tests_below,tests/process)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
 SERVICE_FUZZ_TESTS := $(call programs,tests/fuzz/fuzz_account.c tests/fuzz/fuzz_reply.c)
 FUZZ_TESTS := $(filter-out $(if $(HAS_SERVICE),,$(SERVICE_FUZZ_TESTS)),$(call programs,tests/fuzz/fuzz_*.c))
-EXAMPLES := $(call programs,examples/*.c)
+SERVICE_EXAMPLES := $(call programs,examples/follow_to_service.c)
+EXAMPLES := $(filter-out $(if $(HAS_SERVICE),,$(SERVICE_EXAMPLES)),$(call programs,examples/*.c))
 BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
@@ -223,11 +224,13 @@ $(BUILD)/tests/service/%.o: tests/service/%.c $(BUILD)/flags
 	@$(call step,tests,compiling the tests)
 	$(Q)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Itests -Iext -MMD -MP -c -o $@ $<
 
+$(SERVICE_EXAMPLES): EXAMPLE_LIBS := $(OUT)/libptable_service.a
+$(SERVICE_EXAMPLES): $(OUT)/libptable_service.a
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
 	@$(call step,examples,compiling the examples)
 	$(Q)$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) \
-	    -o $@ $< $(OUT)/libptable.a -lsqlite3 $(LIBS)
+	    -o $@ $< $(EXAMPLE_LIBS) $(OUT)/libptable.a $(if $(EXAMPLE_LIBS),$(SERVICE_LIBS)) -lsqlite3 $(LIBS)
 
 $(BENCH_PROGRAMS): %: %.o $(BENCH_SHARED) $(OUT)/libptable.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 $(LIBS)
@@ -276,7 +279,7 @@ $(TESTS): deps
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
     tests/service/test_server.pl \
     $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
-        test_writers.pl test_random.pl test_conditions.pl test_random_writes.pl \
+        test_writers.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
     tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
     tests/test_amalgamation.sh $(UNIT_TESTS)
@@ -324,10 +327,11 @@ LONG_TESTS := $(BUILD)/tests/random/test_changes $(BUILD)/tests/random/test_cond
     $(BUILD)/tests/random/test_differential $(BUILD)/tests/random/test_expiry \
     $(BUILD)/tests/unit/table/test_rows_like_the_last $(BUILD)/tests/unit/table/test_expiry_out_of_memory \
     $(if $(HAS_SERVICE),$(BUILD)/tests/unit/service/test_remote_scan)
-LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl))
-run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(LONG_TESTS)
-	$(call running,$(LONG_TESTS) $(LONG_SERVICE_TESTS))N=20000 LONG=1 PT_PROGRAM_TIMEOUT=0 $(RUN) \
-	    $(LONG_TESTS) $(LONG_SERVICE_TESTS)
+LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
+    test_following.pl))
+run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(EXAMPLES) $(LONG_TESTS)
+	$(call running,$(LONG_TESTS) tests/test_following.sh $(LONG_SERVICE_TESTS))N=20000 LONG=1 \
+	    PT_PROGRAM_TIMEOUT=0 $(RUN) $(LONG_TESTS) tests/test_following.sh $(LONG_SERVICE_TESTS)
 
 # Two programs expect quick ways: that large transactions use a file, and that no others open one.
 .PHONY: test-ways run-test-ways
@@ -387,7 +391,7 @@ test-service:
 	@.ci/deps build test service conformance
 	+@$(SUBMAKE) run-test-service
 
-run-test-service: loadable built-service $(SERVER) $(CONFORMANCE_TESTS)
+run-test-service: loadable built-service $(SERVER) $(EXAMPLES) $(CONFORMANCE_TESTS)
 	$(Q)PT_PROGRAM_TIMEOUT=900 $(RUN) $(wildcard tests/service/test_*)
 
 # Clients that are not installed are skipped, except the shell, Python and Perl.
