@@ -52,6 +52,7 @@ static const scenario scenarios[] = {
     {"drop", "drop", "wal", "normal", 5, false, false, false},
     {"queue", "queue", "delete", "off", 5, false, false, false},
     {"indexed", "indexed", "wal", "full", 5, false, false, false},
+    {"followed", "followed", "wal", "full", 5, false, false, false},
     {"shrink", "shrink", "wal", "full", 1, false, false, false},
     {"delete", "rows", "delete", "full", 5, true, false, false},
     {"truncate", "drop", "truncate", "full", 5, true, false, false},
@@ -61,8 +62,10 @@ static const scenario scenarios[] = {
     {"undo", "rows", "delete", "full", 5, true, false, true},
     {"undo-wal", "large", "wal", "full", 5, true, false, true},
     {"undo-indexed", "indexed", "delete", "full", 5, true, false, true},
+    {"undo-followed", "followed", "delete", "full", 5, true, false, true},
     {"create", "rows", "delete", "full", 5, true, true, false},
     {"create-wal", "drop", "wal", "full", 5, true, true, false},
+    {"create-followed", "followed", "delete", "full", 5, true, true, false},
     {"create-indexed", "indexed", "delete", "full", 5, true, true, false},
 };
 
