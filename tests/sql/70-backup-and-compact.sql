@@ -102,3 +102,18 @@ SELECT V FROM Scratch;
 -- A store that is damaged: pt_check says what is wrong, and what can be read can be copied.
 SELECT writefile('damaged.ptable', substr(readfile('monday.ptable'), 1, 81920)) > 0;
 SELECT pt_check('damaged.ptable') = 'ok';
+
+.print A table that keeps its changes, with entities that have expired: backups and compaction keep all of it.
+CREATE VIRTUAL TABLE Feed USING ptable(N, Due DateTime, store='feed.ptable', changes=on, expires=Due);
+INSERT INTO Feed(PartitionKey, RowKey, N, Due) VALUES ('a', '1', 1, NULL), ('a', '2', 2, '2000-01-01'), ('b', '1', 3, '2999-01-01'), ('b', '2', 4, NULL);
+DELETE FROM Feed WHERE RowKey = '2';
+SELECT pt_purge('Feed');
+INSERT INTO Feed(PartitionKey, RowKey, N, Due) VALUES ('a', '3', 5, '2000-01-02');
+CREATE TEMP TABLE Known AS SELECT t.Horizon, c.* FROM pt_tables t, pt_changes('Feed', t.Horizon) c WHERE t.Store = 'feed.ptable';
+SELECT PartitionKey, RowKey, WriteMode FROM Known;
+SELECT pt_backup('feed.ptable', 'feed-backup.ptable') IS NOT NULL;
+SELECT pt_compact('feed.ptable') IS NOT NULL;
+CREATE VIRTUAL TABLE OldFeed USING ptable(N, store='feed-backup.ptable', table=Feed);
+SELECT Store, count(*) FROM (SELECT t.Store, t.Horizon, c.* FROM pt_tables t, pt_changes(t.Store, 'Feed', t.Horizon) c WHERE t.TableName = 'Feed') NATURAL JOIN (SELECT Horizon, Timestamp, PartitionKey, RowKey, WriteMode FROM Known) GROUP BY Store;
+SELECT Store, Changes, Expires FROM pt_tables WHERE TableName = 'Feed' ORDER BY Store;
+SELECT pt_check('feed.ptable'), pt_check('feed-backup.ptable');
