@@ -363,13 +363,5 @@ int pt_catalog_set_expires(pt_session *session, pt_view *view, const pt_declared
                             "tables of entities",
                             table);
     }
-    size_t row = pt_session_begin_row(session);
-    rc = change_expires(session, view, declared, table, &entry, name, error);
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
+    return change_expires(session, view, declared, table, &entry, name, error);
 }

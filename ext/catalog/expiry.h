@@ -20,9 +20,9 @@ int pt_purge_register(sqlite3 *db, pt_connection *connection);
 /*
  * For UPDATE of pt_tables: makes entities of a table expire by a property, and makes the index on
  * it, unless it is there. With an empty name they expire no more, and the index stays. The session
- * is writing, and the view is its own. All or nothing. SQLITE_CONSTRAINT_VTAB: no property can have
- * the name; SQLITE_ERROR: a queue; SQLITE_NOTFOUND (without a text), or other codes as
- * pt_table_directory_set_properties and pt_new_index_make.
+ * is writing, and the view is its own. The caller has begun a row, and discards it on failure.
+ * SQLITE_CONSTRAINT_VTAB: no property can have the name; SQLITE_ERROR: a queue; SQLITE_NOTFOUND
+ * (without a text), or other codes as pt_table_directory_set_properties and pt_new_index_make.
  */
 int pt_catalog_set_expires(pt_session *session, pt_view *view, const pt_declared_tables *declared,
                            const char *table, pt_slice name, pt_error *error);

@@ -132,13 +132,7 @@ static int add_and_build(pt_session *session, pt_index_writer *writer, const pt_
             writer, pt_index_list_find(&writer->list, pt_index_definition_key(&made->definition)),
             id, error);
     }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
+    return pt_session_finish_catalog_row(session, row, rc);
 }
 
 /* Two entities have the same values. Nobody sees one that has expired. */

@@ -167,13 +167,7 @@ static int add_table(pt_session *session, const char *name, sqlite3_value *chang
     if (rc == SQLITE_OK && sqlite3_value_type(changes) != SQLITE_NULL) {
         rc = pt_catalog_set_changes(session, name, changes, error);
     }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
+    return pt_session_finish_catalog_row(session, row, rc);
 }
 
 static int create_table_in(pt_tables *tables, pt_session *session, const char *name,
@@ -350,13 +344,7 @@ static int set_properties(pt_tables *tables, pt_session *session, const char *na
     if (rc == SQLITE_OK && !sqlite3_value_nochange(columns[PT_TABLES_EXPIRES])) {
         rc = set_expires(tables, session, view, name, columns[PT_TABLES_EXPIRES], error);
     }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
+    return pt_session_finish_catalog_row(session, row, rc);
 }
 
 /* It is not an error if the table was dropped since the row was read. */

@@ -367,18 +367,6 @@ static int switch_off(pt_session *session, pt_view *view, const char *table,
     return pt_table_directory_set_properties(session, view, table, &properties, error);
 }
 
-/* Ends a row, which is discarded unless rc is SQLITE_OK. */
-static int end_row(pt_session *session, size_t row, int rc)
-{
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
-}
-
 int pt_change_log_switch(pt_session *session, const char *table, bool on, pt_error *error)
 {
     pt_view *view = NULL;
@@ -393,7 +381,7 @@ int pt_change_log_switch(pt_session *session, const char *table, bool on, pt_err
     size_t row = pt_session_begin_row(session);
     rc = on ? switch_on(session, view, table, &entry, error)
             : switch_off(session, view, table, &entry, error);
-    return end_row(session, row, rc);
+    return pt_session_finish_catalog_row(session, row, rc);
 }
 
 /* --- Forgetting --- */
@@ -470,7 +458,7 @@ int pt_change_log_forget(pt_session *session, const char *table, int64_t before,
     }
     self.properties.expires = pt_buffer_slice(&expires);
     size_t row = pt_session_begin_row(session);
-    rc = end_row(session, row, forget_in_row(&self, view, table, error));
+    rc = pt_session_finish_catalog_row(session, row, forget_in_row(&self, view, table, error));
     *count = self.count;
     pt_buffer_free(&self.made);
     pt_buffer_free(&expires);

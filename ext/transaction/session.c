@@ -626,6 +626,17 @@ void pt_session_discard_row(pt_session *session, size_t row)
     pt_session_end_row(session);
 }
 
+int pt_session_finish_catalog_row(pt_session *session, size_t row, int rc)
+{
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+    } else {
+        pt_session_discard_row(session, row);
+        pt_session_note_catalog_change(session);
+    }
+    return rc;
+}
+
 void pt_session_note_batch(pt_session *session)
 {
     if (session->batch_length == 0) {

@@ -205,4 +205,8 @@ size_t pt_session_begin_row(pt_session *session);
 void pt_session_end_row(pt_session *session);
 void pt_session_discard_row(pt_session *session, size_t row);
 
+/* Ends a row of operations on the catalogue if rc is SQLITE_OK, else takes them back, and what has
+ * been read of the catalogue with them. Returns rc. */
+int pt_session_finish_catalog_row(pt_session *session, size_t row, int rc);
+
 #endif

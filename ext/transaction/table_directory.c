@@ -373,13 +373,7 @@ static int replace_entry(pt_session *session, pt_slice key, const pt_table_entry
     if (rc == SQLITE_OK) {
         rc = discard_changes(session, &old, &entry.properties, error);
     }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
+    return pt_session_finish_catalog_row(session, row, rc);
 }
 
 int pt_table_directory_set_properties(pt_session *session, pt_view *view, const char *name,
