@@ -398,13 +398,10 @@ static int begin_forgetting(forget_call *call, pt_error *error)
 {
     const char *table = call->source.table;
     pt_declaration said = pt_declared_tables_ask(&call->declared, call->source.session, table);
-    if (said.read_only != NULL) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "table %Q is declared read-only, as %Q; declare it without readonly=1, "
-                            "in a database that can be written",
-                            table, said.read_only->config.sql_name);
+    int rc = pt_declaration_check_writable(&said, table, "to forget its deletions", error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_begin(call->source.session, error);
     }
-    int rc = pt_session_begin(call->source.session, error);
     if (rc == SQLITE_OK) {
         pt_session_require_sync(call->source.session, said.sync);
     }

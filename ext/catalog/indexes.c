@@ -374,13 +374,10 @@ static int begin_change(const indexes_table *indexes, pt_session *session, const
                         pt_view **view, pt_error *error)
 {
     pt_declaration said = pt_declared_tables_ask(&indexes->declared, session, table);
-    if (said.read_only != NULL) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "table %Q is declared read-only, as %Q; declare it without readonly=1, "
-                            "in a database that can be written, to change its indexes",
-                            table, said.read_only->config.sql_name);
+    int rc = pt_declaration_check_writable(&said, table, "to change its indexes", error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_begin(session, error);
     }
-    int rc = pt_session_begin(session, error);
     if (rc == SQLITE_OK) {
         rc = pt_session_read(session, view, error);
     }

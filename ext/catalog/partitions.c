@@ -424,15 +424,13 @@ static int remove_as_declared(doomed_partition *doomed, const char *table, pt_er
 {
     pt_connection *connection = doomed->writer->declared.connection;
     pt_declaration said = pt_declared_tables_ask(&doomed->writer->declared, doomed->session, table);
-    if (said.read_only != NULL) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "table %Q is declared read-only, as %Q; declare it without readonly=1, "
-                            "in a database that can be written, to delete from it",
-                            table, said.read_only->config.sql_name);
+    int rc = pt_declaration_check_writable(&said, table, "to delete from it", error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     doomed->in_batch = said.azure_batch || pt_batch_rules_apply(connection);
     pt_session_require_sync(doomed->session, said.sync);
-    int rc = remove_all_or_none(doomed, table, error);
+    rc = remove_all_or_none(doomed, table, error);
     if (rc == SQLITE_OK && said.azure_batch) {
         pt_batch_rules_begin(connection, doomed->session);
     }

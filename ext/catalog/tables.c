@@ -64,6 +64,15 @@ static int begin_store(const pt_tables *tables, pt_session *session, pt_view **v
     return rc;
 }
 
+/* Begins to change a table, or to drop it, unless it is declared read-only. */
+static int begin_change_of(pt_tables *tables, pt_session *session, const char *name, pt_view **view,
+                           pt_error *error)
+{
+    pt_declaration said = pt_declared_tables_ask(&tables->declared, session, name);
+    int rc = pt_declaration_check_writable(&said, name, "to change it", error);
+    return rc == SQLITE_OK ? begin_store(tables, session, view, error) : rc;
+}
+
 /* --- DELETE --- */
 
 /* It is not an error if the table was dropped since the row was read. */
@@ -77,7 +86,7 @@ static int drop_table(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
     }
     pt_view *view = NULL;
     pt_table_entry entry = {0};
-    int rc = begin_store(tables, session, &view, error);
+    int rc = begin_change_of(tables, session, name, &view, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);
     }
@@ -302,20 +311,6 @@ static int read_expires(sqlite3_value *value, pt_slice *expires, pt_error *error
     }
     *expires = pt_slice_of(text, size);
     return SQLITE_OK;
-}
-
-/* Begins to change a table, unless it is declared read-only. */
-static int begin_change_of(pt_tables *tables, pt_session *session, const char *name, pt_view **view,
-                           pt_error *error)
-{
-    pt_declaration said = pt_declared_tables_ask(&tables->declared, session, name);
-    if (said.read_only != NULL) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "table %Q is declared read-only, as %Q; declare it without readonly=1, "
-                            "in a database that can be written, to change it",
-                            name, said.read_only->config.sql_name);
-    }
-    return begin_store(tables, session, view, error);
 }
 
 static int set_expires(pt_tables *tables, pt_session *session, pt_view *view, const char *name,

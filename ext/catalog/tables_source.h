@@ -102,6 +102,11 @@ int pt_declared_tables_connect(pt_declared_tables *declared, pt_error *error);
 pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const pt_session *session,
                                       const char *name);
 
+/* SQLITE_READONLY if declarations say that the table must not be written to. `purpose` ends the
+ * message: "to change its indexes". */
+int pt_declaration_check_writable(const pt_declaration *said, const char *name, const char *purpose,
+                                  pt_error *error);
+
 /* Adds the columns that declarations of a table have, also in their indexes, to the properties that
  * are known. */
 void pt_declared_tables_spell(const pt_declared_tables *declared, const pt_session *session,

@@ -178,3 +178,19 @@ SELECT * FROM v;
 SELECT count(DISTINCT rowid) = count(*) FROM pt_tables;
 EXPLAIN QUERY PLAN SELECT * FROM pt_tables WHERE Store = 'a' AND TableName = 'b';
 SELECT TableName FROM pt_tables WHERE Store IS 'archive.ptable';
+
+-- A table whose declarations are all read-only is neither dropped nor changed. With another that
+-- may write, it is.
+CREATE VIRTUAL TABLE Seen USING ptable(V, store='seen.ptable', table='First');
+INSERT INTO Seen VALUES ('p', '1', 1);
+INSERT INTO pt_tables(Store, TableName) VALUES ('seen.ptable', 'Second');
+DROP TABLE Seen;
+CREATE VIRTUAL TABLE Seen USING ptable(V, store='seen.ptable', table='First', readonly=1);
+DELETE FROM pt_tables WHERE Store = 'seen.ptable' AND TableName = 'First';
+DELETE FROM pt_tables WHERE Store = 'seen.ptable';
+UPDATE pt_tables SET Expires = 'V' WHERE Store = 'seen.ptable' AND TableName = 'First';
+SELECT TableName, Entities FROM pt_tables WHERE Store = 'seen.ptable';
+DELETE FROM pt_tables WHERE Store = 'seen.ptable' AND TableName = 'Second';
+CREATE VIRTUAL TABLE Writer USING ptable(V, store='seen.ptable', table='First');
+DELETE FROM pt_tables WHERE Store = 'seen.ptable';
+SELECT TableName, Entities FROM pt_tables WHERE Store = 'seen.ptable';
