@@ -73,6 +73,13 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
+    /* The copy would lack what this version does not know, and say that it has it. */
+    if (store->env.is_newer) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be copied: it was made by a newer version of ptable; "
+                            "make the backup with that",
+                            base->path);
+    }
     /* Asked first, as publishing would notice only after all was copied. lstat: a link that leads
      * nowhere has the name too. */
     if (lstat(path, &other) == 0) {

@@ -22,7 +22,8 @@ typedef struct pt_lmdb_env {
     unsigned page_size;
     size_t misalignment; /* a page's address modulo page_size. Not 0 only if the file's pages are
                             larger than the memory's, as the file was made on another machine */
-    bool read_only;      /* the file cannot be written, or has features that forbid writing */
+    bool read_only;      /* the file cannot be written, or: */
+    bool is_newer;       /* it has features that this version must know to write to it */
 } pt_lmdb_env;
 
 /* True if a parent process opened what has this value of pt_lmdb_fork_count. Then it must not be

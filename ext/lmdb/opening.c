@@ -176,6 +176,7 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
         return pt_lmdb_fail_newer(error, path);
     case PT_FORMAT_READ_ONLY:
         env->read_only = true;
+        env->is_newer = true;
         break;
     case PT_FORMAT_OURS:
         break;

@@ -76,6 +76,17 @@ static void renew(pt_lmdb_store *store)
     pt_error_clear(&ignored);
 }
 
+static int fail_read_only(pt_error *error, const pt_lmdb_store *store)
+{
+    return pt_error_set(error, SQLITE_READONLY,
+                        store->env.is_newer
+                            ? "store %Q cannot be written: it was made by a newer version of "
+                              "ptable; write to it with that"
+                            : "store %Q cannot be written: the file is read-only; change its "
+                              "permissions",
+                        store->base.path);
+}
+
 int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
@@ -83,10 +94,7 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
         return pt_lmdb_fail_inherited(store, error);
     }
     if (base->read_only) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "store %Q cannot be written: the file is read-only, or was made by a "
-                            "newer version of ptable; change its permissions, or open it with that",
-                            base->path);
+        return fail_read_only(error, store);
     }
     /* First the queue, against the other sessions of this process; then the file, against other
      * processes. All sessions of a process lock the file through one descriptor, so the file's lock

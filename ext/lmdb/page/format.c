@@ -43,9 +43,13 @@
  *     "bucket"   u64 number of the last bucket made; 0 if absent. Numbers are never used again
  *
  * Header and state may be longer, with more fields before the seal. This program ignores such
- * fields and drops them when it writes; so a format that appends to the state must also set a
- * feature of the second set. Stores of older formats are refused: those without a feature that
- * every store has today, and the oldest, whose header has 20 bytes, no features and no seal.
+ * fields. It never changes a header, and copies it with the store, so features of the third set
+ * stay, with their fields. It drops what the state has more; so a format that appends to the state
+ * must also set a feature of the second set. One that has other records, sub-databases, kinds of
+ * tables or types must set a feature of the first set: pt_check would call them damage. A store
+ * with unknown features of the second set is read and checked, but not copied. Stores of older
+ * formats are refused: those without a feature that every store has today, and the oldest, whose
+ * header has 20 bytes, no features and no seal.
  */
 #include "lmdb/page/format.h"
 
