@@ -3,8 +3,10 @@
  * every entity, and of which only those are looked at that have not expired. The test sets the
  * clock, forth and back; the time of a transaction is that of its first statement. Entities are
  * inserted under keys and with unique values of expired ones, expiry is switched off and on, and
- * two connections with different declarations write; what changes is kept. Queries are prepared
- * once. N is the number of steps, SEED the first number of their sequence.
+ * two connections with different declarations write; commits are refused, and so taken back.
+ * Queries are prepared once. The table keeps its changes, and a copy that follows them must have
+ * what the model has, also what has expired and was not purged. N is the number of steps, SEED the
+ * first number of their sequence.
  */
 #include "fixtures/database.h"
 
@@ -16,6 +18,7 @@
 #include <time.h>
 
 enum { DEFAULT_STEPS = 3000, PARTITIONS = 3, ROWS = 6, USERS = 8, SECOND = 10000000 };
+enum { TIME_SIZE = 32 };
 
 /* --- The clock --- */
 
@@ -53,11 +56,18 @@ static const char *const queries[QUERIES] = {
 static uint64_t seed;
 static sqlite3 *dbs[CONNECTIONS];
 static sqlite3_stmt *prepared[CONNECTIONS][QUERIES];
-static sqlite3 *model; /* m: all entities; t: the view of those that are there */
+static sqlite3 *model;        /* m: all entities; t: the view of those that are there */
+static sqlite3 *copy;         /* c: all entities, by the changes */
+static char since[TIME_SIZE]; /* of the copy; empty: it has nothing */
+static bool vetoes;           /* the next commit is refused */
 static bool in_transaction;
 static bool time_known; /* of the transaction */
 static int writer;      /* the connection that is used */
 static int64_t step;    /* for messages */
+static int64_t changes_read;
+static int64_t deletions_read;
+static int64_t copied_anew;
+static int64_t taken_back; /* commits */
 
 static unsigned below(unsigned limit)
 {
@@ -126,6 +136,101 @@ static void compare_query(int query)
     }
     sqlite3_free(expected);
     sqlite3_free(found);
+}
+
+/* --- Following --- */
+
+static void take_change(sqlite3_stmt *change)
+{
+    static const char *const columns[] = {"User", "Due", "N"};
+    enum { TIME, PARTITION, ROW, MODE, PROPERTIES };
+    const char *time = (const char *)sqlite3_column_text(change, TIME);
+    const char *mode = (const char *)sqlite3_column_text(change, MODE);
+    const char *json = (const char *)sqlite3_column_text(change, PROPERTIES);
+    if (strcmp(time, since) <= 0 || (json == NULL) != (strcmp(mode, "delete") == 0)) {
+        fail_msg("step %lld: WriteMode %s at %s, after %s", (long long)step, mode, time, since);
+    }
+    snprintf(since, sizeof since, "%s", time);
+    changes_read++;
+    deletions_read += json == NULL;
+    run(copy, "DELETE FROM c WHERE PartitionKey = %Q AND RowKey = %Q",
+        sqlite3_column_text(change, PARTITION), sqlite3_column_text(change, ROW));
+    if (json != NULL) {
+        run(copy,
+            "INSERT INTO c SELECT %Q, %Q, j ->> %Q, pt_datetime(j ->> %Q), CAST(j ->> %Q AS INT) "
+            "FROM (SELECT %Q AS j)",
+            sqlite3_column_text(change, PARTITION), sqlite3_column_text(change, ROW), columns[0],
+            columns[1], columns[2], json);
+    }
+}
+
+/* False if the changes since then are not all known any more. */
+static bool read_changes(sqlite3 *db)
+{
+    sqlite3_stmt *change = NULL;
+    int rc = sqlite3_prepare_v2(db, "SELECT * FROM pt_changes('t', ?1)", -1, &change, NULL);
+    assert_int_equal(rc, SQLITE_OK);
+    if (since[0] != 0) {
+        sqlite3_bind_text(change, 1, since, -1, SQLITE_TRANSIENT);
+    }
+    while ((rc = sqlite3_step(change)) == SQLITE_ROW) {
+        take_change(change);
+    }
+    sqlite3_finalize(change);
+    if (rc != SQLITE_DONE && strstr(sqlite3_errmsg(db), "are not all known") == NULL) {
+        fail_msg("step %lld: %s", (long long)step, sqlite3_errmsg(db));
+    }
+    return rc == SQLITE_DONE;
+}
+
+static void compare_copy(void)
+{
+    sqlite3_stmt *rows[2] = {NULL, NULL};
+    char *texts[2];
+    sqlite3_prepare_v2(model, "SELECT * FROM m ORDER BY PartitionKey, RowKey", -1, &rows[0], NULL);
+    sqlite3_prepare_v2(copy, "SELECT * FROM c ORDER BY PartitionKey, RowKey", -1, &rows[1], NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(rows[i]);
+        texts[i] = all_rows(rows[i]);
+        sqlite3_finalize(rows[i]);
+    }
+    if (strcmp(texts[0], texts[1]) != 0) {
+        fail_msg("step %lld: expected:\n%s\nin the copy:\n%s", (long long)step, texts[0], texts[1]);
+    }
+    sqlite3_free(texts[0]);
+    sqlite3_free(texts[1]);
+}
+
+static void follow(sqlite3 *db)
+{
+    if (!read_changes(db)) {
+        copied_anew++;
+        since[0] = 0;
+        run_sql(copy, "DELETE FROM c");
+        assert_true(read_changes(db));
+    }
+    compare_copy();
+}
+
+/* What the transaction sees, which may not last. */
+static void follow_inside(void)
+{
+    char kept[TIME_SIZE];
+    memcpy(kept, since, sizeof kept);
+    run_sql(copy, "SAVEPOINT f");
+    follow(dbs[writer]);
+    run_sql(copy, "ROLLBACK TO f; RELEASE f");
+    memcpy(since, kept, sizeof since);
+}
+
+/* The store has been committed, and the other connection sees that. */
+static int commit_hook(void *context)
+{
+    (void)context;
+    if (vetoes && below(2) == 0) {
+        follow(dbs[1 - writer]);
+    }
+    return vetoes;
 }
 
 /* --- Statements --- */
@@ -309,6 +414,17 @@ static void purge(void)
                   (long long)count);
 }
 
+/* Followers that read before that copy anew; all do if changes were switched off. */
+static void forget_deletions(void)
+{
+    if (below(4) == 0) {
+        both(SQLITE_OK, "UPDATE pt_tables SET Changes = 'off' WHERE Store = 'shared.ptable'");
+        both(SQLITE_OK, "UPDATE pt_tables SET Changes = 'on' WHERE Store = 'shared.ptable'");
+    } else {
+        both(SQLITE_OK, "SELECT pt_forget_deleted('t', (SELECT LastWrite FROM pt_stores))");
+    }
+}
+
 static void switch_expiry(void)
 {
     bool on = below(3) != 0;
@@ -345,9 +461,11 @@ static void write_something(void)
     case 9:
         if (below(8) == 0) {
             switch_expiry();
-            break;
+        } else if (below(8) == 0) {
+            forget_deletions();
+        } else {
+            insert_row();
         }
-        insert_row();
         break;
     default:
         insert_row();
@@ -363,12 +481,21 @@ static void both_sides(const char *sql)
     run_sql(model, sql);
 }
 
+static void commit(void)
+{
+    vetoes = below(3) == 0;
+    taken_back += vetoes;
+    both(vetoes ? SQLITE_CONSTRAINT_COMMITHOOK : SQLITE_OK, "COMMIT");
+    run_sql(model, vetoes ? "ROLLBACK" : "COMMIT");
+    vetoes = false;
+    in_transaction = false;
+}
+
 static void transaction_step(void)
 {
-    switch (below(12)) {
+    switch (below(13)) {
     case 0:
-        both_sides("COMMIT");
-        in_transaction = false;
+        commit();
         break;
     case 1:
         both_sides("ROLLBACK");
@@ -381,6 +508,9 @@ static void transaction_step(void)
         break;
     case 3:
         clock_seconds += (int64_t)below(20) - 8;
+        break;
+    case 4:
+        follow_inside();
         break;
     default:
         write_something();
@@ -403,6 +533,9 @@ static void do_step(void)
     }
     if (!in_transaction) {
         begin_time();
+        if (below(10) == 0) {
+            follow(dbs[below(CONNECTIONS)]);
+        }
     }
     compare_query((int)below(QUERIES));
 }
@@ -415,6 +548,7 @@ static void check_all(void)
     for (int i = 0; i < QUERIES; i++) {
         compare_query(i);
     }
+    follow(dbs[0]);
     assert_number(dbs[0], number(model, "SELECT count(*) FROM m"),
                   "SELECT Entities FROM pt_tables WHERE Store = 'shared.ptable'");
     assert_number(dbs[0], 1, "SELECT pt_check('shared.ptable') = 'ok'");
@@ -434,12 +568,15 @@ static void open_sides(const char *folder)
         dbs[i] = open_database(folder, i == 0 ? "one.db" : "two.db");
         run_sql(dbs[i], tables[i]);
         run(dbs[i], "SELECT * FROM pt_tables WHERE Store = 'shared.ptable'");
+        sqlite3_commit_hook(dbs[i], commit_hook, NULL);
     }
     for (int i = 0; i < CONNECTIONS * QUERIES; i++) {
         assert_int_equal(sqlite3_prepare_v2(dbs[i / QUERIES], queries[i % QUERIES], -1,
                                             &prepared[i / QUERIES][i % QUERIES], NULL),
                          SQLITE_OK);
     }
+    copy = open_database(folder, ":memory:");
+    run_sql(copy, "CREATE TABLE c(PartitionKey, RowKey, User, Due, N)");
     model = open_database(folder, ":memory:");
     run(model,
         "CREATE TABLE m(PartitionKey, RowKey, User, Due, N, PRIMARY KEY (PartitionKey, RowKey));"
@@ -457,6 +594,7 @@ static void close_sides(void)
         close_database(dbs[i]);
     }
     close_database(model);
+    close_database(copy);
 }
 
 static void what_has_expired_is_not_there(void **state)
@@ -476,6 +614,12 @@ static void what_has_expired_is_not_there(void **state)
         }
     }
     check_all();
+    printf(
+        "# %lld changes were read, %lld of them deletions; %lld times the table was copied anew, "
+        "%lld commits were taken back\n",
+        (long long)changes_read, (long long)deletions_read, (long long)copied_anew,
+        (long long)taken_back);
+    assert_true(deletions_read > steps / 100 && copied_anew > 0 && taken_back > 0);
     close_sides();
 }
 
