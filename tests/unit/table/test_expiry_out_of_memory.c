@@ -2,15 +2,11 @@
  * Statements on a table whose entities expire, in connections that have used none before: one of
  * nine of their allocations fails once, with LONG=1 each of them. What fails has changed nothing.
  */
-#include "faults/failing_malloc.h"
-#include "fixtures/database.h"
+#include "faults/fresh_connection.h"
 
 enum { STRIDE = 9 };
 
-static const struct trial {
-    int code;
-    const char *sql;
-} trials[] = {
+static const fresh_trial trials[] = {
     {SQLITE_DONE, "SELECT RowKey FROM m WHERE PartitionKey = 'p'"},
     {SQLITE_DONE, "SELECT (SELECT b.S FROM m b WHERE b.PartitionKey = a.PartitionKey AND b.RowKey "
                   "= a.RowKey) FROM m a"},
@@ -49,55 +45,21 @@ static void make_table(const char *folder)
     close_database(db);
 }
 
-/* A result that the trial may have: the first row's, if it is a query, or that at the end. */
-static int result_of(sqlite3_stmt *statement, int code)
+static void assert_same(sqlite3 *db)
 {
-    int rc = sqlite3_step(statement);
-    while (rc == SQLITE_ROW && code != SQLITE_ROW) {
-        rc = sqlite3_step(statement);
-    }
-    return rc;
-}
-
-/* True if an allocation has failed. */
-static bool try_without_memory(const char *folder, const struct trial *trial, int n)
-{
-    sqlite3 *db = open_database(folder, "main.db");
-    sqlite3_stmt *statement = NULL;
-    run(db, "BEGIN");
-    assert_int_equal(sqlite3_prepare_v2(db, trial->sql, -1, &statement, NULL), SQLITE_OK);
-    failing_malloc_arm(n, false);
-    int rc = result_of(statement, trial->code);
-    bool hit = failing_malloc_disarm();
-    sqlite3_finalize(statement);
-    if (rc != trial->code && !(hit && (rc & 0xFF) == SQLITE_NOMEM)) {
-        fail_msg("%s: allocation %d: %d, %s", trial->sql, n, rc, sqlite3_errmsg(db));
-    }
-    if (rc != trial->code && !sqlite3_get_autocommit(db)) {
-        assert_number(db, 2, "SELECT count(*) FROM m");
-        assert_number(db, 4, "SELECT Entities FROM pt_tables WHERE TableName = 'm'");
-        assert_number(db, 2, "SELECT count(*) FROM pt_indexes");
-    }
-    if (!sqlite3_get_autocommit(db)) {
-        run(db, "ROLLBACK");
-    }
-    close_database(db);
-    return hit;
+    assert_number(db, 2, "SELECT count(*) FROM m");
+    assert_number(db, 4, "SELECT Entities FROM pt_tables WHERE TableName = 'm'");
+    assert_number(db, 2, "SELECT count(*) FROM pt_indexes");
 }
 
 static void statements_fail_whole(void **state)
 {
-    int stride = setting("LONG", 0) != 0 ? 1 : STRIDE;
     make_table(*state);
-    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-        int n = (int)i % stride;
-        while (try_without_memory(*state, &trials[i], n)) {
-            n += stride;
-        }
-    }
-    sqlite3 *db = open_database(*state, "main.db");
-    assert_number(db, 1, "SELECT pt_check() = 'ok'");
-    close_database(db);
+    fresh_trials_run(&(fresh_trials){.folder = *state,
+                                     .trials = trials,
+                                     .count = sizeof trials / sizeof trials[0],
+                                     .stride = setting("LONG", 0) != 0 ? 1 : STRIDE,
+                                     .assert_same = assert_same});
 }
 
 int main(void)

@@ -3,15 +3,11 @@
  * once, also the first ones of buffers that later statements find large enough. What fails has
  * changed nothing.
  */
-#include "faults/failing_malloc.h"
-#include "fixtures/database.h"
+#include "faults/fresh_connection.h"
 
 #define LONG_TEXT "printf('%.300c', 'x')"
 
-static const struct trial {
-    int code;
-    const char *sql;
-} trials[] = {
+static const fresh_trial trials[] = {
     {SQLITE_DONE, "SELECT * FROM pt_indexes"},
     {SQLITE_DONE, "INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('m', "
                   "'\"a b\", S, Timestamp', 1)"},
@@ -45,44 +41,20 @@ static void make_table(const char *folder)
     close_database(db);
 }
 
-/* True if an allocation has failed. */
-static bool try_without_memory(const char *folder, const struct trial *trial, int n)
+static void assert_same(sqlite3 *db)
 {
-    sqlite3 *db = open_database(folder, "main.db");
-    sqlite3_stmt *statement = NULL;
-    run(db, "BEGIN");
-    assert_int_equal(sqlite3_prepare_v2(db, trial->sql, -1, &statement, NULL), SQLITE_OK);
-    failing_malloc_arm(n, false);
-    int rc = sqlite3_step(statement);
-    while (rc == SQLITE_ROW) {
-        rc = sqlite3_step(statement);
-    }
-    bool hit = failing_malloc_disarm();
-    sqlite3_finalize(statement);
-    if (rc != trial->code && !(hit && (rc & 0xFF) == SQLITE_NOMEM)) {
-        fail_msg("%s: allocation %d: %d, %s", trial->sql, n, rc, sqlite3_errmsg(db));
-    }
-    if (rc != trial->code && !sqlite3_get_autocommit(db)) {
-        assert_number(db, 4, "SELECT count(*) FROM m WHERE PartitionKey = 'p' AND S IS NOT 'q'");
-        assert_number(db, 4, "SELECT count(*) FROM pt_indexes WHERE IsUnique = 0");
-    }
-    if (!sqlite3_get_autocommit(db)) {
-        run(db, "ROLLBACK");
-    }
-    close_database(db);
-    return hit;
+    assert_number(db, 4, "SELECT count(*) FROM m WHERE PartitionKey = 'p' AND S IS NOT 'q'");
+    assert_number(db, 4, "SELECT count(*) FROM pt_indexes WHERE IsUnique = 0");
 }
 
 static void statements_fail_whole(void **state)
 {
     make_table(*state);
-    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-        for (int n = 0; try_without_memory(*state, &trials[i], n); n++) {
-        }
-    }
-    sqlite3 *db = open_database(*state, "main.db");
-    assert_number(db, 1, "SELECT pt_check() = 'ok'");
-    close_database(db);
+    fresh_trials_run(&(fresh_trials){.folder = *state,
+                                     .trials = trials,
+                                     .count = sizeof trials / sizeof trials[0],
+                                     .stride = 1,
+                                     .assert_same = assert_same});
 }
 
 int main(void)
