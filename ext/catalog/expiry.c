@@ -13,9 +13,7 @@
 #include "value/value.h"
 
 typedef struct purge_call {
-    pt_connection *connection;
-    const char *schema; /* of the ptable */
-    const char *name;
+    pt_named_write base;
     int64_t most;
     int64_t purged;
 } purge_call;
@@ -144,10 +142,12 @@ static int purge_all_or_none(expired_entries *entries, purge_call *call, pt_erro
     return rc;
 }
 
-static int purge_table(pt_table *table, purge_call *call, pt_error *error)
+/* A pt_named_write's `write`. */
+static int purge_table(pt_named_write *base, pt_table *table, pt_error *error)
 {
+    purge_call *call = (purge_call *)base;
     expired_entries entries = {.table = table};
-    if (table->form->kind != PT_TABLE_OF_ENTITIES || !table->id.expires) {
+    if (!table->id.expires) {
         return refuse_lasting_table(table, error);
     }
     int rc = pt_index_writer_load(&table->indexes, table->session, table->config.table, error);
@@ -170,46 +170,13 @@ static int purge_table(pt_table *table, purge_call *call, pt_error *error)
 
 /* --- The ptable --- */
 
-static int begin_and_purge(pt_table *table, purge_call *call, pt_error *error)
-{
-    pt_table_set_busy(table);
-    int rc = pt_transaction_begin_write(table, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_transaction_prepare_write(table, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = purge_table(table, call, error);
-    }
-    pt_table_clear_busy_by_name(table);
-    return rc;
-}
-
-/* Runs in the companion. */
-static int purge_by_name(void *context, pt_error *error)
-{
-    purge_call *call = context;
-    pt_error own = PT_ERROR_NONE;
-    pt_connected *connected = pt_connected_tables_find(call->connection, call->schema, call->name);
-    int rc = connected != NULL
-                 ? begin_and_purge(pt_table_of_connected(connected), call, &own)
-                 : pt_error_set(&own, SQLITE_LOCKED,
-                                "was dropped or disconnected while this statement ran; run "
-                                "the statement again");
-    if (rc == SQLITE_NOMEM) {
-        pt_error_nomem(error);
-    } else if (rc != SQLITE_OK) {
-        rc = pt_error_set(error, rc, "%s: %s", call->name, own.message);
-    }
-    pt_error_clear(&own);
-    return rc;
-}
-
 /* Asks the authorizer as a DELETE would. */
 static int check_permission(const purge_call *call, pt_error *error)
 {
-    sqlite3 *db = call->connection->db;
+    const pt_named_write *base = &call->base;
+    sqlite3 *db = base->connection->db;
     sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("DELETE FROM \"%w\".\"%w\" WHERE 0", call->schema, call->name);
+    char *sql = sqlite3_mprintf("DELETE FROM \"%w\".\"%w\" WHERE 0", base->schema, base->name);
     int rc = pt_module_prepare(db, sql, &statement, error);
     if (rc == SQLITE_OK && statement == NULL) {
         rc = pt_module_nested_error(db, "DELETE from the table", error);
@@ -218,16 +185,27 @@ static int check_permission(const purge_call *call, pt_error *error)
     return rc;
 }
 
+static int refuse_queue(const char *name, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ERROR,
+                        "%s is a queue, whose messages expire by themselves; pt_purge is for "
+                        "tables of entities",
+                        name);
+}
+
 /* A pt_catalog_table_use. */
 static int purge_found_table(void *context, const char *schema, const char *name, pt_error *error)
 {
     purge_call *call = context;
     bool run = false;
-    call->schema = schema;
-    call->name = name;
+    call->base.schema = schema;
+    call->base.name = name;
+    if (pt_named_write_find(&call->base) == NULL) {
+        return refuse_queue(name, error);
+    }
     int rc = check_permission(call, error);
     if (rc == SQLITE_OK) {
-        rc = pt_companion_run(call->connection, purge_by_name, call, &run, error);
+        rc = pt_named_write_run(&call->base, &run, error);
     }
     return rc == SQLITE_OK && !run
                ? pt_error_set(error, SQLITE_AUTH,
@@ -274,14 +252,16 @@ static int purge(purge_call *call, int argc, sqlite3_value **argv, pt_error *err
     int rc = name != NULL ? read_count(argc > 1 ? argv[1] : NULL, &call->most, error)
                           : pt_error_nomem(error);
     return rc == SQLITE_OK
-               ? pt_catalog_use_ptable(call->connection, name, purge_found_table, call, error)
+               ? pt_catalog_use_ptable(call->base.connection, name, purge_found_table, call, error)
                : rc;
 }
 
 static void call_purge(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     pt_error error = PT_ERROR_NONE;
-    purge_call call = {.connection = sqlite3_user_data(context)};
+    purge_call call = {.base = {.connection = sqlite3_user_data(context),
+                                .kind = PT_TABLE_OF_ENTITIES,
+                                .write = purge_table}};
     if (purge(&call, argc, argv, &error) == SQLITE_OK) {
         sqlite3_result_int64(context, call.purged);
     } else {

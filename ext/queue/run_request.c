@@ -43,62 +43,23 @@ static int find_queue_in_schema(sqlite3 *db, const char *schema, const char *nam
 /* --- Running the request --- */
 
 typedef struct named_request {
-    pt_connection *connection;
-    const char *schema;
-    const char *name;
+    pt_named_write base;
     pt_queue_request *request;
 } named_request;
 
-/* NULL if the table is not ours, but only behaves like a queue. */
-static pt_queue *connected_queue(const named_request *self)
+/* A pt_named_write's `write`. */
+static int serve_request(pt_named_write *self, pt_table *table, pt_error *error)
 {
-    pt_connected *connected = pt_connected_tables_find(self->connection, self->schema, self->name);
-    pt_table *table = connected != NULL ? pt_table_of_connected(connected) : NULL;
-    bool is_queue = table != NULL && table->form->kind == PT_TABLE_OF_MESSAGES;
-    return is_queue ? pt_queue_of(&table->base) : NULL;
-}
-
-static int serve_queue(pt_queue *queue, pt_queue_request *request, pt_error *error)
-{
-    pt_table *table = &queue->table;
-    pt_table_set_busy(table);
-    int rc = pt_transaction_begin_write(table, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_transaction_prepare_write(table, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_queue_serve_request(queue, request, error);
-    }
-    pt_table_clear_busy_by_name(table);
-    return rc;
-}
-
-/* Runs in the companion. */
-static int serve_queue_by_name(void *context, pt_error *error)
-{
-    const named_request *self = context;
-    pt_error own = PT_ERROR_NONE;
-    pt_queue *queue = connected_queue(self);
-    int rc = queue != NULL
-                 ? serve_queue(queue, self->request, &own)
-                 : pt_error_set(&own, SQLITE_LOCKED,
-                                "was dropped or disconnected while this statement ran; run "
-                                "the statement again");
-    if (rc == SQLITE_NOMEM) {
-        pt_error_nomem(error);
-    } else if (rc != SQLITE_OK) {
-        rc = pt_error_set(error, rc, "%s: %s", self->name, own.message);
-    }
-    pt_error_clear(&own);
-    return rc;
+    return pt_queue_serve_request(pt_queue_of(&table->base), ((named_request *)self)->request,
+                                  error);
 }
 
 static int insert_request(const named_request *self, pt_error *error)
 {
-    sqlite3 *db = self->connection->db;
+    sqlite3 *db = self->base.connection->db;
     sqlite3_stmt *insert;
-    char *sql =
-        sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(Request) VALUES (?1)", self->schema, self->name);
+    char *sql = sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(Request) VALUES (?1)", self->base.schema,
+                                self->base.name);
     int rc = pt_module_prepare(db, sql, &insert, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -115,8 +76,9 @@ static int run_in_queue(named_request *self, pt_error *error)
 {
     bool run = false;
     int rc = SQLITE_OK;
-    if (connected_queue(self) != NULL) {
-        rc = pt_companion_run(self->connection, serve_queue_by_name, self, &run, error);
+    /* It may not be ours, but only behave like a queue. */
+    if (pt_named_write_find(&self->base) != NULL) {
+        rc = pt_named_write_run(&self->base, &run, error);
     }
     return rc == SQLITE_OK && !run ? insert_request(self, error) : rc;
 }
@@ -127,9 +89,9 @@ static int run_in_schema(void *context, const char *schema, const char *name, bo
 {
     named_request *self = context;
     bool is_queue;
-    self->schema = schema;
-    self->name = name;
-    int rc = find_queue_in_schema(self->connection->db, schema, name, has, &is_queue, error);
+    self->base.schema = schema;
+    self->base.name = name;
+    int rc = find_queue_in_schema(self->base.connection->db, schema, name, has, &is_queue, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -139,7 +101,9 @@ static int run_in_schema(void *context, const char *schema, const char *name, bo
 int pt_queue_run_request(pt_connection *connection, const char *name, pt_queue_request *request,
                          pt_error *error)
 {
-    named_request self = {.connection = connection, .request = request};
+    named_request self = {
+        .base = {.connection = connection, .kind = PT_TABLE_OF_MESSAGES, .write = serve_request},
+        .request = request};
     int rc = pt_schema_search(connection->db, name, run_in_schema, &self, error);
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_error_set(error, SQLITE_ERROR,

@@ -132,3 +132,51 @@ int pt_transaction_prepare_write(pt_table *table, pt_error *error)
     pt_view *view = table->session != NULL ? pt_session_pending_view(table->session) : NULL;
     return view != NULL ? pt_table_find_id(table, view, error) : prepare_first_write(table, error);
 }
+
+/* --- Writes of SQL functions --- */
+
+pt_table *pt_named_write_find(const pt_named_write *self)
+{
+    pt_connected *connected = pt_connected_tables_find(self->connection, self->schema, self->name);
+    pt_table *table = connected != NULL ? pt_table_of_connected(connected) : NULL;
+    return table != NULL && table->form->kind == self->kind ? table : NULL;
+}
+
+static int begin_and_write(pt_named_write *self, pt_table *table, pt_error *error)
+{
+    pt_table_set_busy(table);
+    int rc = pt_transaction_begin_write(table, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_transaction_prepare_write(table, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = self->write(self, table, error);
+    }
+    pt_table_clear_busy_by_name(table);
+    return rc;
+}
+
+/* Runs in the companion: it may have run statements, so the table is looked for again. */
+static int write_by_name(void *context, pt_error *error)
+{
+    pt_named_write *self = context;
+    pt_error own = PT_ERROR_NONE;
+    pt_table *table = pt_named_write_find(self);
+    int rc = table != NULL
+                 ? begin_and_write(self, table, &own)
+                 : pt_error_set(&own, SQLITE_LOCKED,
+                                "was dropped or disconnected while this statement ran; run "
+                                "the statement again");
+    if (rc == SQLITE_NOMEM) {
+        pt_error_nomem(error);
+    } else if (rc != SQLITE_OK) {
+        rc = pt_error_set(error, rc, "%s: %s", self->name, own.message);
+    }
+    pt_error_clear(&own);
+    return rc;
+}
+
+int pt_named_write_run(pt_named_write *self, bool *run, pt_error *error)
+{
+    return pt_companion_run(self->connection, write_by_name, self, run, error);
+}

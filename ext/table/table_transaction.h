@@ -23,6 +23,29 @@ int pt_transaction_begin_write(pt_table *table, pt_error *error);
  */
 int pt_transaction_prepare_write(pt_table *table, pt_error *error);
 
+/*
+ * A write of an SQL function to a table that is given by its name. What it needs else stands after
+ * it, in a struct that begins with it.
+ */
+typedef struct pt_named_write pt_named_write;
+struct pt_named_write {
+    pt_connection *connection;
+    const char *schema;
+    const char *name;
+    pt_table_kind kind; /* of the table */
+    int (*write)(pt_named_write *self, pt_table *table, pt_error *error);
+};
+
+/* NULL if no table of that kind is connected. */
+pt_table *pt_named_write_find(const pt_named_write *self);
+
+/*
+ * Has the companion begin the write and call `write`; see pt_companion_run for *run. The text of an
+ * error begins with the table's name. SQLITE_LOCKED: the table is gone meanwhile; what `write`
+ * returns; other codes of pt_transaction_begin_write and pt_transaction_prepare_write.
+ */
+int pt_named_write_run(pt_named_write *self, bool *run, pt_error *error);
+
 /* xBegin, xSync and so on of both modules. */
 int pt_transaction_begin(sqlite3_vtab *vtab);
 int pt_transaction_sync(sqlite3_vtab *vtab);
