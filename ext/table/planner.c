@@ -464,7 +464,7 @@ __attribute__((noinline)) static void choose_index(const pt_table *table, sqlite
         const pt_index_definition *index = &table->config.indexes[i];
         consider(table, info, query, pt_index_definition_key(index), index->unique, plan);
     }
-    for (unsigned i = 0; list->known && i < list->count; i++) {
+    for (unsigned i = 0; list->stamp.known && i < list->count; i++) {
         if (!is_declared_index(table, list->indexes[i].names)) {
             consider(table, info, query, list->indexes[i].names, list->indexes[i].unique, plan);
         }

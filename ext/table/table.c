@@ -348,8 +348,8 @@ void pt_table_leave_store(pt_table *table)
     pt_session *session = table->session;
     table->session = NULL;
     /* The next session counts its own changes of the catalogue. */
-    table->id.known = false;
-    table->indexes.list.known = false;
+    table->id.stamp.known = false;
+    table->indexes.list.stamp.known = false;
     if (session != NULL) {
         pt_connection_leave(table->connection, session);
     }

@@ -191,19 +191,18 @@ __attribute__((noinline)) static int load_again(pt_index_list *list, pt_session 
 {
     empty_list(list);
     int rc = fill_list(list, view, table, error);
-    list->known = rc == SQLITE_OK && pt_session_is_current(session, view);
-    list->generation = view->snapshot->catalog_generation;
-    list->changes = pt_session_directory_changes(session);
+    if (rc == SQLITE_OK) {
+        pt_catalog_stamp_set(&list->stamp, session, view);
+    }
     return rc;
 }
 
 int pt_index_list_load(pt_index_list *list, pt_session *session, pt_view *view, const char *table,
                        pt_error *error)
 {
-    bool known = list->known && list->generation == view->snapshot->catalog_generation &&
-                 list->changes == pt_session_directory_changes(session) &&
-                 pt_session_is_current(session, view);
-    return known ? SQLITE_OK : load_again(list, session, view, table, error);
+    return pt_catalog_stamp_holds(&list->stamp, session, view)
+               ? SQLITE_OK
+               : load_again(list, session, view, table, error);
 }
 
 bool pt_index_list_is_empty(const pt_index_list *list)

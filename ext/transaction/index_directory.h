@@ -51,9 +51,7 @@ typedef struct pt_index_list {
     pt_column_map map;        /* their places in entities */
     pt_table_properties kept; /* the properties of the table */
     pt_arena arena;
-    bool known; /* the list is that of this generation and these changes: see pt_table_id */
-    uint64_t generation;
-    uint64_t changes;
+    pt_catalog_stamp stamp;
     unsigned loads; /* how often it was loaded */
 } pt_index_list;
 

@@ -187,7 +187,7 @@ __attribute__((noinline)) static int look_up_table(pt_session *session, pt_view 
                                                    pt_error *error)
 {
     /* On failure nothing is known: the next statement looks again. */
-    table->known = false;
+    table->stamp.known = false;
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
     if (rc == SQLITE_OK) {
@@ -197,13 +197,9 @@ __attribute__((noinline)) static int look_up_table(pt_session *session, pt_view 
         const pt_table_properties *properties = &entry.properties;
         table->indexed |= properties->changes_id != 0 || properties->expires.size != 0;
         table->expires = properties->expires.size != 0;
-        /* An older view, which only cursors still read, does not show the session's changes, so the
-         * cache is not for it. */
-        table->known = pt_session_is_current(session, view);
         table->id = entry.id;
         table->kind = entry.kind;
-        table->generation = view->snapshot->catalog_generation;
-        table->changes = pt_session_directory_changes(session);
+        pt_catalog_stamp_set(&table->stamp, session, view);
     }
     return rc;
 }
@@ -211,10 +207,9 @@ __attribute__((noinline)) static int look_up_table(pt_session *session, pt_view 
 int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
                             pt_table_id *table, pt_error *error)
 {
-    bool known = table->known && table->generation == view->snapshot->catalog_generation &&
-                 table->changes == pt_session_directory_changes(session) &&
-                 pt_session_is_current(session, view);
-    return known ? SQLITE_OK : look_up_table(session, view, name, table, error);
+    return pt_catalog_stamp_holds(&table->stamp, session, view)
+               ? SQLITE_OK
+               : look_up_table(session, view, name, table, error);
 }
 
 /* --- Writing --- */

@@ -32,13 +32,37 @@ typedef enum pt_table_kind {
     PT_TABLE_OF_ENTRIES = 2,  /* an index, which is listed under its table */
 } pt_table_kind;
 
-/* A table's id when it was last looked up. All zeros: not looked up yet. */
-typedef struct pt_table_id {
+/* When a session read something of the catalogue. All zeros: it did not. */
+typedef struct pt_catalog_stamp {
     uint64_t generation; /* of the snapshot's catalogue */
     uint64_t changes;    /* of the session's */
+    bool known;
+} pt_catalog_stamp;
+
+/* True if the view would show the same again. */
+static inline bool pt_catalog_stamp_holds(const pt_catalog_stamp *stamp, const pt_session *reader,
+                                          const pt_view *view)
+{
+    return stamp->known && stamp->generation == view->snapshot->catalog_generation &&
+           stamp->changes == pt_session_directory_changes(reader) &&
+           pt_session_is_current(reader, view);
+}
+
+/* An older view, which only cursors still read, does not show the session's changes: what it shows
+ * is not kept. */
+static inline void pt_catalog_stamp_set(pt_catalog_stamp *stamp, const pt_session *reader,
+                                        const pt_view *view)
+{
+    *stamp = (pt_catalog_stamp){.generation = view->snapshot->catalog_generation,
+                                .changes = pt_session_directory_changes(reader),
+                                .known = pt_session_is_current(reader, view)};
+}
+
+/* A table's id when it was last looked up. */
+typedef struct pt_table_id {
+    pt_catalog_stamp stamp;
     uint32_t id;
     pt_table_kind kind;
-    bool known;
     bool indexed; /* it has indexes, or properties */
     bool expires; /* its entities do: transaction/expiry.h */
 } pt_table_id;

@@ -17,7 +17,7 @@ static int find(pt_session *user, const char *name, pt_table_id *table, pt_error
 static uint32_t found_id(pt_session *user, const char *name, pt_table_id *table)
 {
     assert_ok(find(user, name, table, &error));
-    assert_true(table->known);
+    assert_true(table->stamp.known);
     return table->id;
 }
 
@@ -26,7 +26,7 @@ static void assert_absent(pt_session *user, const char *name, pt_table_id *table
     pt_error error = PT_ERROR_NONE;
     assert_int_equal(find(user, name, table, &error), SQLITE_NOTFOUND);
     assert_null(error.message);
-    assert_false(table->known);
+    assert_false(table->stamp.known);
 }
 
 static void add(const char *name)
@@ -130,7 +130,7 @@ static void damaged_records_are_reported(void **state)
         pt_table_id table = {0};
         store_entry("logins", records[i]);
         assert_fails(find(session, "Logins", &table, &error), SQLITE_CORRUPT_VTAB, "damaged");
-        assert_false(table.known);
+        assert_false(table.stamp.known);
     }
     store_text(pt_session_store(session), 0, "logins", "\1\1\1\1\1Logins");
     assert_fails(find(session, "Logins", &(pt_table_id){0}, &error), SQLITE_CORRUPT_VTAB,
@@ -286,7 +286,7 @@ static void out_of_memory_adds_nothing(void **state)
         int rc = create_and_find(&table, &error);
         bool hit = failing_malloc_disarm();
         assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
-        assert_int_equal(table.known, !hit);
+        assert_int_equal(table.stamp.known, !hit);
         pt_session_rollback(session);
         assert_absent(session, "Logins", &table);
         if (!hit) {
