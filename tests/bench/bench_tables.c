@@ -3,7 +3,6 @@
  * loads beside the floor too. settings.h says what can be set.
  */
 #include "bench/dated_table.h"
-#include "bench/indexed_table.h"
 #include "bench/load.h"
 #include "bench/machine.h"
 #include "bench/report.h"
@@ -13,12 +12,14 @@
 #define IN_ORDER "load in key order, 1 durable commit"
 #define AT_RANDOM "load in random order, 1 durable commit"
 #define INDEXED "index: load with 3"
+#define FOLLOWED "changes: load"
 #define UPDATES "update 10 % at random, 1 durable commit"
 
 enum {
     MILLION = 1000000,
     LOAD_MEMORY = 210 * MILLION, /* target: bytes in memory during a load of a million entities */
     FILE_SIZE = 143 * MILLION,   /* target: bytes of their store */
+    OWN_TABLES = 2,              /* table I and table C */
     FRESH_SHARE = 4, /* of a fresh store: the partitions that it has of those of the others */
 };
 
@@ -29,7 +30,7 @@ typedef struct table_run {
     measurement loaded;      /* in key order */
     bool changed;            /* since the sides were last compared as a whole */
     table_extent fresh;      /* of the fresh stores; zeros until they are loaded */
-    bool indexed;            /* the stores with table I are loaded */
+    bool own[OWN_TABLES];    /* their stores are loaded */
 } table_run;
 
 static void report(table_run *bench, const measurement *result)
@@ -143,48 +144,58 @@ static void run_dated(table_run *bench, const workload *work)
     path_join(folder, bench->settings.folder, "dated");
     folder_make(folder);
     dated_table_fill(&lineup_sql, folder, bench->settings.extent);
-    measure(&lineup_sql, work, folder, dated_table_extent(bench->settings.extent), &result);
+    measure(&lineup_sql, work, folder, extent_tenth(bench->settings.extent), &result);
     folder_remove(folder);
     report(bench, &result);
 }
 
-/* --- Table I --- */
+/* --- Tables in stores of their own --- */
 
-static void load_indexed(table_run *bench, const workload *work, const char *folder, unsigned runs,
-                         measurement *result)
+/* A tenth as large as the others. The rows on one table find it loaded by one of them. */
+static const struct own_table {
+    const char *load;
+    const char *folder;
+    const char *load_folder; /* of the rows that are loads: what they make is not kept */
+} own_tables[OWN_TABLES] = {{INDEXED, "indexed", "indexed-load"},
+                            {FOLLOWED, "followed", "followed-load"}};
+
+static void load_own(table_run *bench, const workload *work, const char *folder, unsigned runs,
+                     measurement *result)
 {
     double peaks[SIDES_MAX];
     folder_make(folder);
-    load_measure(&lineup_sql, work, folder, indexed_table_extent(bench->settings.extent), runs,
-                 result, peaks);
+    load_measure(&lineup_sql, work, folder, extent_tenth(bench->settings.extent), runs, result,
+                 peaks);
 }
 
-/* In stores of their own. Loads have some that are not kept; the others find them loaded. */
-static void run_indexed(table_run *bench, const workload *work)
+static void run_own(table_run *bench, const workload *work, unsigned which)
 {
+    const struct own_table *own = &own_tables[which];
     char folder[PATH_SIZE];
     measurement result;
-    path_join(folder, bench->settings.folder, work->loads ? "indexed-load" : "indexed");
+    path_join(folder, bench->settings.folder, work->loads ? own->load_folder : own->folder);
     if (work->loads) {
-        load_indexed(bench, work, folder, LOAD_RUNS_MAX, &result);
+        load_own(bench, work, folder, LOAD_RUNS_MAX, &result);
         folder_remove(folder);
         report(bench, &result);
         return;
     }
-    if (!bench->indexed) {
-        load_indexed(bench, workload_named(INDEXED), folder, 1, &result);
-        bench->indexed = true;
+    if (!bench->own[which]) {
+        load_own(bench, workload_named(own->load), folder, 1, &result);
+        bench->own[which] = true;
     }
-    measure(&lineup_sql, work, folder, indexed_table_extent(bench->settings.extent), &result);
+    measure(&lineup_sql, work, folder, extent_tenth(bench->settings.extent), &result);
     report(bench, &result);
 }
 
-static void remove_indexed(const table_run *bench)
+static void remove_own(const table_run *bench)
 {
-    char folder[PATH_SIZE];
-    path_join(folder, bench->settings.folder, "indexed");
-    if (bench->indexed) {
-        folder_remove(folder);
+    for (unsigned i = 0; i < OWN_TABLES; i++) {
+        char folder[PATH_SIZE];
+        path_join(folder, bench->settings.folder, own_tables[i].folder);
+        if (bench->own[i]) {
+            folder_remove(folder);
+        }
     }
 }
 
@@ -213,8 +224,8 @@ static void run_measured(table_run *bench, const workload *work)
 
 static void run_row(table_run *bench, const workload *work)
 {
-    if (work->indexes != 0) {
-        run_indexed(bench, work);
+    if (work->indexes != 0 || work->followed) {
+        run_own(bench, work, work->followed);
     } else if (work->loads) {
         run_load(bench, work);
     } else if (work->fresh) {
@@ -283,7 +294,7 @@ int main(int argc, char **argv)
         measure_check(&lineup_all, bench.settings.folder, bench.settings.extent);
     }
     remove_fresh(&bench);
-    remove_indexed(&bench);
+    remove_own(&bench);
     require(fclose(bench.csv) == 0, CSV_PATH " cannot be written");
     printf("\nwritten: %s\n", CSV_PATH);
     return 0;

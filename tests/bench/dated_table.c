@@ -1,7 +1,5 @@
 #include "bench/dated_table.h"
 
-enum { ENTITIES_A_ROW = 10 };
-
 static void declare(sql_session *session, const char *table, const char *store, const char *sync,
                     const char *options)
 {
@@ -42,12 +40,6 @@ static void fill(sql_session *session, const char *table, const char *time, tabl
         (long long)extent_count(extent), extent.rows, extent.rows, time, table, columns, values);
 }
 
-table_extent dated_table_extent(table_extent extent)
-{
-    uint32_t share = extent.partitions / ENTITIES_A_ROW;
-    return (table_extent){share > 0 ? share : 1, extent.rows};
-}
-
 static void fill_on(const bench_side *side, const char *folder, table_extent extent)
 {
     char path[PATH_SIZE];
@@ -55,8 +47,8 @@ static void fill_on(const bench_side *side, const char *folder, table_extent ext
     folder_make(path);
     sql_session *session =
         side->open(&(side_opening){.folder = path, .durability = DURABLE, .dated = true});
-    fill(session, "D", MINUTES, dated_table_extent(extent));
-    fill(session, "X", OVER_OR_NOT, dated_table_extent(extent));
+    fill(session, "D", MINUTES, extent_tenth(extent));
+    fill(session, "X", OVER_OR_NOT, extent_tenth(extent));
     sql_close(session);
 }
 

@@ -14,7 +14,4 @@ void dated_table_declare(sql_session *session, const char *store, const char *sy
 /* Fills the tables on each side, which has its data in `folder`. */
 void dated_table_fill(const side_lineup *lineup, const char *folder, table_extent extent);
 
-/* How many of the entities they have. */
-table_extent dated_table_extent(table_extent extent);
-
 #endif

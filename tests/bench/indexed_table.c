@@ -1,7 +1,5 @@
 #include "bench/indexed_table.h"
 
-enum { ENTITIES_A_ROW = 10 };
-
 static void declare_ordinary(sql_session *session, unsigned indexes)
 {
     const char *email = session->json ? "Properties ->> 'Email'" : "Email";
@@ -35,10 +33,4 @@ void indexed_table_declare(sql_session *session, unsigned indexes, const char *s
                 "CREATE VIRTUAL TABLE IF NOT EXISTS I USING ptable(Email String, Team String,"
                 " Age Int32, Note String, unique(Email)%s, store='%q/store.ptable', sync='%s')",
                 indexes > 1 ? ", index(Team), index(Age)" : "", store, sync);
-}
-
-table_extent indexed_table_extent(table_extent extent)
-{
-    uint32_t share = extent.partitions / ENTITIES_A_ROW;
-    return (table_extent){share > 0 ? share : 1, extent.rows};
 }

@@ -12,7 +12,4 @@
 void indexed_table_declare(sql_session *session, unsigned indexes, const char *store,
                            const char *sync);
 
-/* How many of the entities it has. */
-table_extent indexed_table_extent(table_extent extent);
-
 #endif

@@ -2,6 +2,7 @@
  * The usual way to have no schema: an ordinary table with the properties as JSON.
  */
 #include "bench/dated_table.h"
+#include "bench/followed_table.h"
 #include "bench/indexed_table.h"
 
 static void *open_json(const side_opening *opening)
@@ -13,6 +14,9 @@ static void *open_json(const side_opening *opening)
                          " PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID");
     if (opening->dated) {
         dated_table_declare(session, NULL, NULL);
+    }
+    if (opening->followed) {
+        followed_table_declare(session, NULL, NULL);
     }
     indexed_table_declare(session, opening->indexes, NULL, NULL);
     sql_analyze(session, opening->analyzed);

@@ -28,8 +28,10 @@ int load_main(char **argv)
     task.operations = workload_operations(task.work, task.extent);
     checksum written = {0};
     memory_watch watch = {0};
-    void *session = side->open(&(side_opening){
-        .folder = argv[4], .durability = task.work->durability, .indexes = task.work->indexes});
+    void *session = side->open(&(side_opening){.folder = argv[4],
+                                               .durability = task.work->durability,
+                                               .followed = task.work->followed,
+                                               .indexes = task.work->indexes});
     if (strcmp(argv[1], LOAD_WATCHED) == 0) {
         watch_start(&watch);
     }

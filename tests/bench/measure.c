@@ -21,6 +21,7 @@ static void open_sides(side_contest *contest)
                                                           .durability = work->durability,
                                                           .analyzed = work->analyzed,
                                                           .dated = work->dated,
+                                                          .followed = work->followed,
                                                           .indexes = work->indexes});
     }
 }

@@ -3,6 +3,7 @@
  * columns, in a file in WAL mode.
  */
 #include "bench/dated_table.h"
+#include "bench/followed_table.h"
 #include "bench/indexed_table.h"
 
 static void *open_ordinary(const side_opening *opening)
@@ -14,6 +15,9 @@ static void *open_ordinary(const side_opening *opening)
                          " PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID");
     if (opening->dated) {
         dated_table_declare(session, NULL, NULL);
+    }
+    if (opening->followed) {
+        followed_table_declare(session, NULL, NULL);
     }
     indexed_table_declare(session, opening->indexes, NULL, NULL);
     sql_analyze(session, opening->analyzed);

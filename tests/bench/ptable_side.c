@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/dated_table.h"
+#include "bench/followed_table.h"
 #include "bench/indexed_table.h"
 
 static const char *const sync_options[] = {
@@ -21,6 +22,9 @@ static void declare(sql_session *session, const side_opening *opening)
                 folder, sync_options[opening->durability]);
     if (opening->dated) {
         dated_table_declare(session, folder, sync_options[opening->durability]);
+    }
+    if (opening->followed) {
+        followed_table_declare(session, folder, sync_options[opening->durability]);
     }
     indexed_table_declare(session, opening->indexes, folder, sync_options[opening->durability]);
     /* Opens the store, which stays open from then on. */

@@ -32,6 +32,13 @@ static inline uint64_t extent_count(table_extent extent)
     return (uint64_t)extent.partitions * extent.rows;
 }
 
+/* A tenth of the entities, for tables beside the one that has all. */
+static inline table_extent extent_tenth(table_extent extent)
+{
+    const uint32_t tenth = extent.partitions / 10;
+    return (table_extent){tenth > 0 ? tenth : 1, extent.rows};
+}
+
 /* Reads the variables and makes a folder of its own inside DIR, which exit() removes. */
 void settings_read(bench_settings *settings);
 

@@ -21,6 +21,7 @@ typedef struct side_opening {
     durability durability;
     bool analyzed;
     bool dated;       /* table D is there too: dated_table.h */
+    bool followed;    /* table C is there too: followed_table.h */
     unsigned indexes; /* table I is there too, with so many: indexed_table.h; 0: it is not */
 } side_opening;
 

@@ -28,6 +28,8 @@
     .sql = "INSERT" INDEXED_VALUES, .json_sql = "INSERT" JSON_INDEXED_VALUES,                      \
     .parameters = "PRetan", .writes = true, .keys = KEYS_IN_ORDER, .share = 1, .together = true,   \
     .loads = true
+#define CHANGED_FROM                                                                               \
+    " FROM Changed LEFT JOIN C USING (PartitionKey, RowKey) WHERE Number > 0 ORDER BY Number"
 #define EMAILS_FROM " FROM I WHERE {Email} >= ?1 ORDER BY {Email} LIMIT 100"
 
 const workload workload_check = {
@@ -330,6 +332,18 @@ const workload workloads[] = {
         .targets = {1, 1},
     },
     {
+        .name = "changes: follow all, Properties",
+        .sql = "SELECT json_object('Age', Age, 'Email', Email, 'Note', Note)" CHANGED_FROM,
+        .json_sql = "SELECT Properties" CHANGED_FROM,
+        .ptable_sql = "SELECT Properties FROM pt_changes('C', (SELECT Horizon FROM pt_tables WHERE"
+                      " TableName = 'C'))",
+        .parameters = "",
+        .columns = "n",
+        .operations = 1,
+        .followed = true,
+        .targets = {1.2, 1.2},
+    },
+    {
         .name = "load in key order, 1 durable commit",
         INSERTS,
         .access = ACCESS_APPEND,
@@ -373,6 +387,32 @@ const workload workloads[] = {
         .writes = true,
         .indexes = 3,
         .targets = {1.3, 1.3},
+    },
+    {
+        .name = "changes: load",
+        .sql = "INSERT INTO C VALUES(?1, ?2, ?3, ?4, ?5)",
+        .json_sql = "INSERT INTO C VALUES(?1, ?2, json_object('Age', ?3, 'Email', ?4, 'Note', ?5))",
+        .parameters = "PRaen",
+        .writes = true,
+        .keys = KEYS_IN_ORDER,
+        .share = 1,
+        .together = true,
+        .loads = true,
+        .followed = true,
+        .targets = {4, 4},
+    },
+    {
+        .name = "changes: update 10 % at random",
+        .keys = KEYS_SHUFFLED,
+        .sql = "UPDATE C SET Age = ?3 WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .json_sql = "UPDATE C SET Properties = json_set(Properties, '$.Age', ?3)"
+                    " WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .parameters = "PRa",
+        .share = 10,
+        .together = true,
+        .writes = true,
+        .followed = true,
+        .targets = {2, 2},
     },
     {
         .name = "update 10 % at random, 1 durable commit",

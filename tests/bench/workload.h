@@ -85,6 +85,7 @@ typedef struct workload {
     bool preparing;   /* each operation prepares its statement and finalizes it */
     bool analyzed;    /* after ANALYZE */
     bool dated;       /* reads table D: dated_table.h */
+    bool followed;    /* works on table C: followed_table.h */
     unsigned indexes; /* works on table I with so many: indexed_table.h */
     bool writes;
     bool fresh; /* into a store that was only loaded, with a quarter of the partitions */
