@@ -73,6 +73,41 @@ static int begin_change_of(pt_tables *tables, pt_session *session, const char *n
     return rc == SQLITE_OK ? begin_store(tables, session, view, error) : rc;
 }
 
+/* --- Properties --- */
+
+/* *expires is empty for NULL. */
+static int read_expires(sqlite3_value *value, pt_slice *expires, pt_error *error)
+{
+    int type = sqlite3_value_type(value);
+    *expires = (pt_slice){0};
+    if (type == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    const char *text = (const char *)sqlite3_value_text(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (text == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (type != SQLITE_TEXT || size == 0) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "Expires is %s; give the name of a property, whose DateTime says when "
+                            "an entity expires, or NULL",
+                            type == SQLITE_TEXT ? "empty" : "no text");
+    }
+    *expires = pt_slice_of(text, size);
+    return SQLITE_OK;
+}
+
+static int set_expires(pt_tables *tables, pt_session *session, pt_view *view, const char *name,
+                       sqlite3_value *value, pt_error *error)
+{
+    pt_slice expires;
+    int rc = read_expires(value, &expires, error);
+    return rc == SQLITE_OK
+               ? pt_catalog_set_expires(session, view, &tables->declared, name, expires, error)
+               : rc;
+}
+
 /* --- DELETE --- */
 
 /* It is not an error if the table was dropped since the row was read. */
@@ -168,19 +203,24 @@ static int refuse_existing(const pt_tables *tables, const pt_session *session, p
     return error->rc;
 }
 
-/* Adds the table with its changes on or off, or nothing. */
-static int add_table(pt_session *session, const char *name, sqlite3_value *changes, pt_error *error)
+/* Adds the table with its properties, or nothing. */
+static int add_table(pt_tables *tables, pt_session *session, pt_view *view, const char *name,
+                     sqlite3_value **columns, pt_error *error)
 {
+    sqlite3_value *changes = columns[PT_TABLES_CHANGES];
     size_t row = pt_session_begin_row(session);
     int rc = pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, error);
     if (rc == SQLITE_OK && sqlite3_value_type(changes) != SQLITE_NULL) {
         rc = pt_catalog_set_changes(session, name, changes, error);
     }
+    if (rc == SQLITE_OK) {
+        rc = set_expires(tables, session, view, name, columns[PT_TABLES_EXPIRES], error);
+    }
     return pt_session_finish_catalog_row(session, row, rc);
 }
 
 static int create_table_in(pt_tables *tables, pt_session *session, const char *name,
-                           sqlite3_value *changes, sqlite3_int64 *rowid, pt_error *error)
+                           sqlite3_value **columns, sqlite3_int64 *rowid, pt_error *error)
 {
     pt_view *view = NULL;
     pt_table_entry entry = {0};
@@ -192,7 +232,7 @@ static int create_table_in(pt_tables *tables, pt_session *session, const char *n
         return refuse_existing(tables, session, entry.name, error);
     }
     if (rc == SQLITE_NOTFOUND) {
-        rc = add_table(session, name, changes, error);
+        rc = add_table(tables, session, view, name, columns, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);
@@ -234,13 +274,12 @@ static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_ses
 
 static int refuse_unsettable(sqlite3_value **columns, pt_error *error)
 {
-    static const int refused[] = {PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_EXPIRES,
-                                  PT_TABLES_HORIZON};
+    static const int refused[] = {PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_HORIZON};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         if (sqlite3_value_type(columns[refused[i]]) != SQLITE_NULL) {
             return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                                "only Store, TableName, Changes and Limits can be given; leave the "
-                                "other columns out");
+                                "only Store, TableName, Changes, Expires and Limits can be given; "
+                                "leave the other columns out");
         }
     }
     return SQLITE_OK;
@@ -265,7 +304,7 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
         rc = use_given_store(tables, columns[PT_TABLES_STORE], &session, error);
     }
     if (rc == SQLITE_OK) {
-        rc = create_table_in(tables, session, name, columns[PT_TABLES_CHANGES], rowid, error);
+        rc = create_table_in(tables, session, name, columns, rowid, error);
         pt_connection_leave(tables->follower.connection, session);
     }
     return rc;
@@ -288,39 +327,6 @@ static int refuse_other_columns(sqlite3_value **columns, pt_error *error)
         }
     }
     return SQLITE_OK;
-}
-
-/* *expires is empty for NULL. */
-static int read_expires(sqlite3_value *value, pt_slice *expires, pt_error *error)
-{
-    int type = sqlite3_value_type(value);
-    *expires = (pt_slice){0};
-    if (type == SQLITE_NULL) {
-        return SQLITE_OK;
-    }
-    const char *text = (const char *)sqlite3_value_text(value);
-    size_t size = (size_t)sqlite3_value_bytes(value);
-    if (text == NULL) {
-        return pt_error_nomem(error);
-    }
-    if (type != SQLITE_TEXT || size == 0) {
-        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "Expires is %s; give the name of a property, whose DateTime says when "
-                            "an entity expires, or NULL",
-                            type == SQLITE_TEXT ? "empty" : "no text");
-    }
-    *expires = pt_slice_of(text, size);
-    return SQLITE_OK;
-}
-
-static int set_expires(pt_tables *tables, pt_session *session, pt_view *view, const char *name,
-                       sqlite3_value *value, pt_error *error)
-{
-    pt_slice expires;
-    int rc = read_expires(value, &expires, error);
-    return rc == SQLITE_OK
-               ? pt_catalog_set_expires(session, view, &tables->declared, name, expires, error)
-               : rc;
 }
 
 /* Sets both or none: SQLite takes nothing back in UPDATE OR IGNORE and OR FAIL. */
@@ -389,8 +395,8 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
         rc = change_table(tables, sqlite3_value_int64(argv[OLD_ROWID]), argv + NEW_COLUMNS, &error);
     } else if (sqlite3_value_type(argv[NEW_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
-                          "the rowid cannot be given; give only Store, TableName and Limits in "
-                          "INSERT, and Changes and Expires in UPDATE");
+                          "the rowid cannot be given; give only Store, TableName, Changes, Expires "
+                          "and Limits in INSERT, and Changes and Expires in UPDATE");
     } else {
         rc = create_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }

@@ -119,3 +119,21 @@ SELECT pt_purge('Kept');
 SELECT RowKey, WriteMode FROM pt_changes('Kept', (SELECT since FROM Seen));
 SELECT RowKey, WriteMode FROM pt_changes('Kept', NULL);
 SELECT pt_check();
+
+-- INSERT takes Expires, too, alone and with Changes; what it refuses leaves no table.
+INSERT INTO pt_tables(TableName, Expires, Changes) VALUES ('Token', 'Due', 'on');
+INSERT INTO pt_tables(TableName, Expires) VALUES ('Lock', NULL), ('Cache', 'Until');
+SELECT TableName, Entities, Changes, Expires FROM pt_tables WHERE TableName IN ('Token', 'Lock', 'Cache');
+SELECT TableName, IndexName FROM pt_indexes WHERE TableName IN ('Token', 'Cache');
+CREATE VIRTUAL TABLE Token USING ptable(Due DateTime);
+INSERT INTO Token VALUES ('p', '1', '2020-01-01'), ('p', '2', '2999-01-01');
+SELECT RowKey FROM Token;
+SELECT pt_purge('Token');
+SELECT RowKey, WriteMode FROM pt_changes('Token', (SELECT Horizon FROM pt_tables WHERE TableName = 'Token'));
+INSERT INTO pt_tables(TableName, Expires) VALUES ('Wrong', 'Timestamp');
+INSERT INTO pt_tables(TableName, Expires) VALUES ('Wrong', 5);
+INSERT OR IGNORE INTO pt_tables(TableName, Changes, Expires) VALUES ('Wrong', 'on', '');
+INSERT INTO pt_tables(TableName, Entities) VALUES ('Wrong', 5);
+INSERT INTO pt_tables(TableName, Expires) VALUES ('Token', 'Due');
+SELECT count(*) FROM pt_tables WHERE TableName = 'Wrong';
+SELECT pt_check();

@@ -28,6 +28,7 @@ static const fresh_trial trials[] = {
     {SQLITE_CONSTRAINT_VTAB, "UPDATE pt_tables SET Expires = 'till'"},
     {SQLITE_CONSTRAINT_VTAB, "UPDATE pt_tables SET Expires = 'RowKey'"},
     {SQLITE_CONSTRAINT_VTAB, "UPDATE pt_tables SET Bytes = 7"},
+    {SQLITE_DONE, "INSERT INTO pt_tables(TableName, Changes, Expires) VALUES ('n', 1, 'Due')"},
     {SQLITE_ERROR, "DELETE FROM pt_indexes WHERE IndexName = 'Due'"},
     {SQLITE_ERROR, "CREATE VIRTUAL TABLE n USING ptable(Due DateTime, expires=ETag)"},
     {SQLITE_ERROR, "CREATE VIRTUAL TABLE n USING ptable(Till DateTime, table=m, expires=Till)"},
