@@ -123,6 +123,11 @@ const char *pt_check_index_name(const pt_checked_index *index)
     return index->name;
 }
 
+bool pt_check_index_is_on(const pt_checked_index *index, pt_slice names)
+{
+    return pt_slice_equal(index->index.names, names);
+}
+
 /* --- Entries --- */
 
 static bool is_whole_entry(const uint8_t *types, unsigned count)

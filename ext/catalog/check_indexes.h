@@ -30,6 +30,9 @@ pt_checked_index *pt_check_find_index(pt_checked_indexes *indexes, uint32_t id);
 /* "index 'Email' of table 'Employee'" */
 const char *pt_check_index_name(const pt_checked_index *index);
 
+/* True if these are the names of its columns. */
+bool pt_check_index_is_on(const pt_checked_index *index, pt_slice names);
+
 /* Notes the entries that an entity should have. SQLITE_OK or SQLITE_NOMEM. */
 int pt_check_expect_entries(pt_checked_indexes *indexes, uint32_t table_id, pt_slice key,
                             pt_record *record);

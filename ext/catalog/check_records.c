@@ -104,6 +104,7 @@ typedef struct check_run {
     uint32_t
         last_listed;    /* the table that the catalogue has listed last; 0: its entry is damaged */
     pt_buffer last_key; /* and its key in the catalogue */
+    pt_buffer expires;  /* the property by which its entities expire, until its index is listed */
     pt_buffer shape;    /* of a record that describes its shape itself */
 } check_run;
 
@@ -253,7 +254,29 @@ static int check_listed_index(check_run *self, pt_slice key, pt_slice record)
         return rc != SQLITE_OK ? rc : report_problem(self, key, "the entry of an index is damaged");
     }
     const pt_checked_index *index = pt_check_find_index(&self->indexes, id);
+    if (pt_check_index_is_on(index, pt_buffer_slice(&self->expires))) {
+        pt_buffer_clear(&self->expires);
+    }
     return list_table(self, key, id, true, sqlite3_mprintf("%s", pt_check_index_name(index)));
+}
+
+/* Called when all indexes of the last table are listed. */
+static int report_lost_index(check_run *self)
+{
+    if (self->expires.size == 0) {
+        return SQLITE_OK;
+    }
+    char *name = describe_table(self, self->last_listed);
+    if (name == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_check_problem(&self->report,
+                     "%s: its entities expire by %.*s, but the index on that property is missing; "
+                     "make it (INSERT INTO pt_indexes)",
+                     name, (int)self->expires.size, (const char *)self->expires.data);
+    sqlite3_free(name);
+    pt_buffer_clear(&self->expires);
+    return SQLITE_OK;
 }
 
 /* Lists the hidden tables of a table that keeps its changes. A check meets the deletions first. */
@@ -284,13 +307,17 @@ static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
     if (pt_slice_has_nul(pt_key_entity(key))) {
         return check_listed_index(self, key, record);
     }
+    if (report_lost_index(self) != SQLITE_OK) {
+        return SQLITE_NOMEM;
+    }
     self->last_listed = 0;
     if (!pt_table_entry_read(key, record, &entry) || !is_table_id(self, entry.id) ||
         !pt_table_entry_is_of(&entry, key)) {
         return report_problem(self, key, "its entry is damaged, so its entities cannot be reached");
     }
     self->last_listed = entry.id;
-    if (!pt_buffer_assign(&self->last_key, key)) {
+    if (!pt_buffer_assign(&self->last_key, key) ||
+        !pt_buffer_assign(&self->expires, entry.properties.expires)) {
         return SQLITE_NOMEM;
     }
     int rc =
@@ -577,7 +604,8 @@ int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
     if (rc == SQLITE_OK && complete) {
         rc = compare_tables(&self) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
         compare_indexes(&self);
-        if (rc == SQLITE_OK && compare_changes(&self) != SQLITE_OK) {
+        if (rc == SQLITE_OK &&
+            (report_lost_index(&self) != SQLITE_OK || compare_changes(&self) != SQLITE_OK)) {
             rc = pt_error_nomem(error);
         }
     }
@@ -590,6 +618,7 @@ int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
     pt_check_free_indexes(&self.indexes);
     pt_check_free_changes(&self.changes);
     pt_buffer_free(&self.last_key);
+    pt_buffer_free(&self.expires);
     pt_buffer_free(&self.shape);
     if (rc != SQLITE_OK) {
         sqlite3_free(found);

@@ -343,6 +343,12 @@ static void expiry_needs_its_index(void **state)
     make_one_expire();
     take_out("entities", BYTES(KEY_OF_S));
     assert_is_corrupt("SELECT pt_purge('One')", "lacks the index on S");
+    expect("table 'One': its entities expire by S, but the index on that property is missing");
+    check_without_memory();
+    run_here("INSERT INTO pt_indexes(Store, TableName, Columns) VALUES (%Q, 'One', 'S')");
+    char *text = check();
+    assert_null(strstr(text, "expire"));
+    sqlite3_free(text);
 }
 
 static void checking_indexes_may_run_out_of_memory(void **state)

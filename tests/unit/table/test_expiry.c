@@ -219,6 +219,12 @@ static void batches_count_what_goes(void **state)
     assert_number(db, 4, "SELECT Entities FROM pt_tables WHERE Store = 'shared.ptable'");
     assert_number(db, 1, "SELECT pt_purge('t', 1)");
     assert_number(db, 1, "SELECT pt_purge('t')");
+    put(db, "e", 50);
+    fails(db, SQLITE_CONSTRAINT_VTAB,
+          "INSERT INTO t(PartitionKey, RowKey, User) VALUES ('r', 'a', 'e')");
+    says(db, "CommandsInBatchActOnDifferentPartitions");
+    assert_number(db, 1, "SELECT pt_purge('t')");
+    run(db, "INSERT INTO t(PartitionKey, RowKey, User) VALUES ('r', 'a', 'e')");
     close_database(db);
 }
 
