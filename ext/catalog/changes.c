@@ -398,7 +398,7 @@ static int begin_forgetting(forget_call *call, pt_error *error)
 {
     const char *table = call->source.table;
     pt_declaration said = pt_declared_tables_ask(&call->declared, call->source.session, table);
-    int rc = pt_declaration_check_writable(&said, table, "to forget its deletions", error);
+    int rc = pt_declaration_check_writable(&said, "to forget its deletions", error);
     if (rc == SQLITE_OK) {
         rc = pt_session_begin(call->source.session, error);
     }

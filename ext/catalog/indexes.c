@@ -374,7 +374,7 @@ static int begin_change(const indexes_table *indexes, pt_session *session, const
                         pt_view **view, pt_error *error)
 {
     pt_declaration said = pt_declared_tables_ask(&indexes->declared, session, table);
-    int rc = pt_declaration_check_writable(&said, table, "to change its indexes", error);
+    int rc = pt_declaration_check_writable(&said, "to change its indexes", error);
     if (rc == SQLITE_OK) {
         rc = pt_session_begin(session, error);
     }

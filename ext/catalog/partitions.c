@@ -424,7 +424,7 @@ static int remove_as_declared(doomed_partition *doomed, const char *table, pt_er
 {
     pt_connection *connection = doomed->writer->declared.connection;
     pt_declaration said = pt_declared_tables_ask(&doomed->writer->declared, doomed->session, table);
-    int rc = pt_declaration_check_writable(&said, table, "to delete from it", error);
+    int rc = pt_declaration_check_writable(&said, "to delete from it", error);
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -69,7 +69,7 @@ static int begin_change_of(pt_tables *tables, pt_session *session, const char *n
                            pt_error *error)
 {
     pt_declaration said = pt_declared_tables_ask(&tables->declared, session, name);
-    int rc = pt_declaration_check_writable(&said, name, "to change it", error);
+    int rc = pt_declaration_check_writable(&said, "to change it", error);
     return rc == SQLITE_OK ? begin_store(tables, session, view, error) : rc;
 }
 

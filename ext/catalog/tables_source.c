@@ -425,15 +425,15 @@ pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const 
     return said;
 }
 
-int pt_declaration_check_writable(const pt_declaration *said, const char *name, const char *purpose,
-                                  pt_error *error)
+int pt_declaration_check_writable(const pt_declaration *said, const char *purpose, pt_error *error)
 {
     return said->read_only == NULL
                ? SQLITE_OK
                : pt_error_set(error, SQLITE_READONLY,
                               "table %Q is declared read-only, as %Q; declare it without "
                               "readonly=1, in a database that can be written, %s",
-                              name, said->read_only->config.sql_name, purpose);
+                              said->read_only->config.table, said->read_only->config.sql_name,
+                              purpose);
 }
 
 static void spell_declared(const pt_table *table, pt_index_spelling *spelling)

@@ -104,8 +104,7 @@ pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const 
 
 /* SQLITE_READONLY if declarations say that the table must not be written to. `purpose` ends the
  * message: "to change its indexes". */
-int pt_declaration_check_writable(const pt_declaration *said, const char *name, const char *purpose,
-                                  pt_error *error);
+int pt_declaration_check_writable(const pt_declaration *said, const char *purpose, pt_error *error);
 
 /* Adds the columns that declarations of a table have, also in their indexes, to the properties that
  * are known. */

@@ -269,10 +269,12 @@ int pt_index_directory_remove(pt_session *session, pt_view *view, pt_slice key, 
     if (rc == SQLITE_OK && pt_slice_equal(columns, table.properties.expires)) {
         return pt_error_set(
             error, SQLITE_ERROR,
-            "entities of table %Q expire by %.*s, and the index is needed for that; "
+            "entities of table '%.*q' expire by %.*s, and the index is needed for that; "
             "first UPDATE pt_tables SET Expires = NULL WHERE Store = %Q AND "
-            "TableName = %Q",
-            name, (int)columns.size, (const char *)columns.data, view->snapshot->store->path, name);
+            "TableName = '%.*q'",
+            (int)table.name.size, (const char *)table.name.data, (int)columns.size,
+            (const char *)columns.data, view->snapshot->store->path, (int)table.name.size,
+            (const char *)table.name.data);
     }
     return rc == SQLITE_OK ? pt_table_directory_remove_key(session, key, id, error) : rc;
 }
