@@ -6,7 +6,7 @@
  * transaction as part of it, otherwise in one of their own. A call deletes all of them or none.
  * SQLITE_ERROR if entities of the table do not expire.
  *
- * Views and triggers cannot call it.
+ * Views and triggers cannot call it, unless they are in the TEMP schema.
  */
 #ifndef PT_CATALOG_EXPIRY_H
 #define PT_CATALOG_EXPIRY_H

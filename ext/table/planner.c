@@ -48,6 +48,13 @@ static pt_plan_constraint plan_constraint(const void *table, sqlite3_index_info 
     return constraint;
 }
 
+/* Neither a key nor an entry tells if its entity has expired. A table that is not declared so is
+ * known to expire once its store is open. */
+static bool may_expire(const pt_table *table)
+{
+    return table->config.expires != NULL || table->id.expires;
+}
+
 /*
  * True if the statement reads PartitionKey only, or with `row_key` the key columns only. In both
  * cases it may read EntityKey, too: SQLite 3.40 reads it (DELETE, OR, RIGHT JOIN) without setting
@@ -291,8 +298,7 @@ static void find_entry_columns(const pt_table *table, const sqlite3_index_info *
         shown |= bit;
         plan->read |= (info->colUsed & bit) != 0 ? 1u << i : 0;
     }
-    /* An entry does not tell if its entity has expired. */
-    plan->entries = (info->colUsed & ~shown) == 0 && !table->id.expires && !table->config.expires;
+    plan->entries = (info->colUsed & ~shown) == 0 && !may_expire(table);
 }
 
 /* A plan while the constraints are fitted to the index. */
@@ -579,7 +585,7 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     }
     pt_plan_use *uses;
     pt_plan_query query = {.distinct = sqlite3_vtab_distinct(info) >= 2,
-                           .keys_only = reads_only_keys(table, info, true),
+                           .keys_only = !may_expire(table) && reads_only_keys(table, info, true),
                            .partition_only = reads_only_keys(table, info, false),
                            .other_text_order = table->other_encoding};
     void *arrays = pt_constraints_read(&reader, table, info, &query, &uses);

@@ -137,3 +137,14 @@ INSERT INTO pt_tables(TableName, Entities) VALUES ('Wrong', 5);
 INSERT INTO pt_tables(TableName, Expires) VALUES ('Token', 'Due');
 SELECT count(*) FROM pt_tables WHERE TableName = 'Wrong';
 SELECT pt_check();
+
+-- Where entities expire, each is read: EXPLAIN does not say "keys only", once a statement has used the
+-- table or if its declaration says it.
+SELECT count(*) FROM Session;
+EXPLAIN QUERY PLAN SELECT RowKey FROM Session WHERE PartitionKey = 'q';
+EXPLAIN QUERY PLAN SELECT count(*) FROM Token;
+EXPLAIN QUERY PLAN SELECT DISTINCT PartitionKey FROM Token;
+EXPLAIN QUERY PLAN SELECT Due FROM Token WHERE Due > '2020';
+UPDATE pt_tables SET Expires = NULL WHERE TableName = 'Token';
+SELECT count(*) FROM Token;
+EXPLAIN QUERY PLAN SELECT count(*) FROM Token;
