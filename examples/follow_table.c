@@ -2,7 +2,8 @@
  * Keeps a copy of a table in step with it: in another store, from another process.
  *
  *     follow_table SOURCE TABLE COPY            once: whatever has changed
- *     follow_table SOURCE TABLE COPY SECONDS    again and again, with a pause between
+ *     follow_table SOURCE TABLE COPY SECONDS    again and again, with a pause between,
+ *                                               until SIGINT or SIGTERM
  *
  * SOURCE and COPY are files of stores; the copy has the same name. The table must keep its changes
  * (UPDATE pt_tables SET Changes = 'on'); the program switches that on if it may.
@@ -16,15 +17,25 @@
  * Followed is written: the service writes each partition by itself, so the Timestamp must come
  * last. What is written twice is the same.
  */
+#include <limits.h>
 #include <ptable.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
-enum { PATIENCE_MS = 60000, MICROSECONDS = 1000000 };
+enum { PATIENCE_MS = 60000, NANOSECONDS = 1000000000 };
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
 
 static void fail(sqlite3 *db)
 {
@@ -99,16 +110,32 @@ static void follow(sqlite3 *db, const char *source, const char *table)
             table, table));
 }
 
+/* False if the text is no number of seconds. */
+static bool read_pause(const char *text, struct timespec *pause)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != 0 || !(seconds >= 0 && seconds <= INT_MAX)) {
+        return false;
+    }
+    pause->tv_sec = (time_t)seconds;
+    pause->tv_nsec = (long)((seconds - (double)pause->tv_sec) * NANOSECONDS);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4 && argc != 5) {
+    struct timespec pause = {0};
+    if ((argc != 4 && argc != 5) || (argc == 5 && !read_pause(argv[4], &pause))) {
         fprintf(stderr, "usage: follow_table SOURCE TABLE COPY [SECONDS]\n");
         return 2;
     }
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
     sqlite3 *db = open_tables(argv[1], argv[2], argv[3]);
     follow(db, argv[1], argv[2]);
-    while (argc == 5) {
-        usleep((useconds_t)(atof(argv[4]) * MICROSECONDS));
+    while (argc == 5 && !stopped) {
+        nanosleep(&pause, NULL); /* a signal ends it */
         follow(db, argv[1], argv[2]);
     }
     sqlite3_close(db);

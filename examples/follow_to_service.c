@@ -2,7 +2,8 @@
  * Keeps a table of Azure's Table service in step with a local one.
  *
  *     follow_to_service SOURCE TABLE            once: whatever has changed
- *     follow_to_service SOURCE TABLE SECONDS    again and again, with a pause between
+ *     follow_to_service SOURCE TABLE SECONDS    again and again, with a pause between,
+ *                                               until SIGINT or SIGTERM
  *
  * SOURCE is the file of a store. The table at the service has the same name; the environment
  * variable PTABLE_ACCOUNT_CLOUD is the connection string of its account. Both tables of the
@@ -19,15 +20,25 @@
  * is another one, Followed loses its entity first. Then the table at the service is emptied and
  * copied anew.
  */
+#include <limits.h>
 #include <ptable.h>
 #include <ptable_service.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 
-enum { PATIENCE_MS = 60000, MICROSECONDS = 1000000 };
+enum { PATIENCE_MS = 60000, NANOSECONDS = 1000000000 };
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
 
 static void fail(sqlite3 *db)
 {
@@ -118,16 +129,32 @@ static void follow(sqlite3 *db, const char *source, const char *table)
     }
 }
 
+/* False if the text is no number of seconds. */
+static bool read_pause(const char *text, struct timespec *pause)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != 0 || !(seconds >= 0 && seconds <= INT_MAX)) {
+        return false;
+    }
+    pause->tv_sec = (time_t)seconds;
+    pause->tv_nsec = (long)((seconds - (double)pause->tv_sec) * NANOSECONDS);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 3 && argc != 4) {
+    struct timespec pause = {0};
+    if ((argc != 3 && argc != 4) || (argc == 4 && !read_pause(argv[3], &pause))) {
         fprintf(stderr, "usage: follow_to_service SOURCE TABLE [SECONDS]\n");
         return 2;
     }
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
     sqlite3 *db = open_tables(argv[1], argv[2]);
     follow(db, argv[1], argv[2]);
-    while (argc == 4) {
-        usleep((useconds_t)(atof(argv[3]) * MICROSECONDS));
+    while (argc == 4 && !stopped) {
+        nanosleep(&pause, NULL); /* a signal ends it */
         follow(db, argv[1], argv[2]);
     }
     sqlite3_close(db);

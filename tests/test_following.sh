@@ -18,6 +18,7 @@ declare_tables() {
 .timeout 60000
 CREATE VIRTUAL TABLE Source USING ptable(N, Text, store='$source', table=Task);
 CREATE VIRTUAL TABLE Copy USING ptable(N, Text, store='$copy', table=Task);
+CREATE VIRTUAL TABLE Followed USING ptable(Since String, store='$copy');
 END
 }
 
@@ -50,11 +51,24 @@ follow() {
     timeout --kill-after=5 60 "$program" "$source" Task "$copy" 2>&1
 }
 
+# await time: waits until the follower has written another Timestamp than this one, and prints it.
+await() {
+    tries=600
+    while [ "$tries" -gt 0 ]; do
+        seen=$(sql "$since")
+        [ "$seen" = "$1" ] || break
+        tries=$((tries - 1))
+    done
+    [ "$tries" -gt 0 ] || echo "# the follower does not go on" >&2
+    echo "$seen"
+}
+
+since="SELECT Since FROM Followed;"
 difference="SELECT count(*) FROM (SELECT PartitionKey, RowKey, N, Text FROM Source EXCEPT SELECT PartitionKey, RowKey, N, Text FROM Copy);
 SELECT (SELECT count(*) FROM Source) - (SELECT count(*) FROM Copy);"
 
 fresh_folder writer
-echo "1..3"
+echo "1..5"
 # The writer makes the table; the first follower meets a table without changes.
 sql "INSERT INTO Source(PartitionKey, RowKey, N) VALUES ('p1', 'x', 1);" >"$work/none"
 same_text "the first copy" "0
@@ -69,7 +83,10 @@ while [ "$round" -lt "$rounds" ]; do
     writer=$!
     "$program" "$source" Task "$copy" 0.001 >"$work/followed" 2>&1 &
     follower=$!
-    sleep "0.$((round % 3 + 1))"
+    seen=$(sql "$since")
+    for _ in $(seq $((round * 3 % 14 + 2))); do
+        seen=$(await "$seen")
+    done
     if [ $((round % 2)) -eq 0 ]; then
         kill -KILL "$follower" "$writer"
     else
@@ -79,5 +96,17 @@ while [ "$round" -lt "$rounds" ]; do
 done
 same_text "a copy whose follower was killed" "0
 0" "$(follow && sql "$difference")"
+seen=$(sql "$since")
+"$program" "$source" Task "$copy" 0.01 &
+follower=$!
+sql "INSERT INTO Source(PartitionKey, RowKey, N) VALUES ('last', 'x', 1);" >"$work/none"
+await "$seen" >"$work/none"
+kill -TERM "$follower"
+wait "$follower"
+same_text "a follower ends when it is told to" "0
+0
+0" "$(echo $? && sql "$difference")"
+same_text "its pause is a number" "usage: follow_table SOURCE TABLE COPY [SECONDS]" \
+    "$("$program" "$source" Task "$copy" often 2>&1)"
 same_text "both stores are sound" "ok
 ok" "$(sql "SELECT pt_check('$source'); SELECT pt_check('$copy');")"
