@@ -29,11 +29,12 @@ run() {
 cp "$here/emulator.mjs" "$folder"
 server=${PT_SERVER:-$root/build/tests/service/server}
 set -- node "$folder/emulator.mjs"
-echo 1..6
+echo 1..7
 run 'the small service answers like the emulator' "$here/compare.pl" "$server" "$@"
 run 'SQL scripts on the emulator' "$here/test_sql.pl" "$@"
 run 'random statements on the emulator' "$here/test_random.pl" "$@"
 run 'a divided scan on the emulator' "$here/test_division.pl" "$@"
 run 'random writes on the emulator' "$here/test_random_writes.pl" "$@"
 run 'random conditions on the emulator' "$here/test_conditions.pl" "$@"
+run 'a follower that is killed, on the emulator' "$here/test_following.pl" "$@"
 test "$failures" -eq 0
