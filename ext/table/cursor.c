@@ -20,7 +20,6 @@ struct pt_cursor {
     bool counts;   /* no column of such rows has been read yet, and no write shows */
     bool indirect; /* counts, or rows may be shown from entries of an index */
     unsigned plan;
-    uint32_t table_id;
     pt_ranges ranges;
     pt_row_filter filter;     /* for plans with PT_TERM_FILTER */
     pt_conditions conditions; /* for plans with PT_PLAN_CONDITIONS; there may be none */
@@ -107,7 +106,7 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
     } else if (table->fresh_cursor != NULL && table->fresh_cursor->scan.view == NULL) {
         pt_scan unused = table->fresh_cursor->scan; /* it has read nothing yet */
         table->fresh_cursor->scan = cursor->scan;
-        table->fresh_cursor->table_id = cursor->table_id;
+        table->fresh_cursor->row.table_id = cursor->row.table_id;
         pt_row_give_expiry(&cursor->row, &table->fresh_cursor->row);
         cursor->scan = unused;
     }
@@ -127,9 +126,9 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 static bool make_high(pt_cursor *cursor, const pt_interval *range)
 {
     if (range->bounded) {
-        return pt_key_make(&cursor->high, cursor->table_id, range->high);
+        return pt_key_make(&cursor->high, cursor->row.table_id, range->high);
     }
-    pt_key_begin_after(&cursor->high, cursor->table_id);
+    pt_key_begin_after(&cursor->high, cursor->row.table_id);
     return !cursor->high.failed;
 }
 
@@ -140,7 +139,7 @@ static pt_direction direction_of(const pt_cursor *cursor)
 
 static int seek_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
 {
-    if (!pt_key_make(&cursor->low, cursor->table_id, range->low) || !make_high(cursor, range)) {
+    if (!pt_key_make(&cursor->low, cursor->row.table_id, range->low) || !make_high(cursor, range)) {
         return pt_error_nomem(error);
     }
     return pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
@@ -357,7 +356,7 @@ static int open_or_reuse_scan(pt_cursor *cursor, pt_error *error)
     }
     int rc = pt_table_open_scan(cursor->table, &cursor->scan, error);
     if (rc == SQLITE_OK) {
-        cursor->table_id = cursor->table->id.id;
+        cursor->row.table_id = cursor->table->id.id;
         pt_row_begin(&cursor->row);
         rc = pt_row_begin_expiry(&cursor->row, error);
     }
@@ -421,7 +420,7 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
     if (!possible) {
         return SQLITE_OK;
     }
-    pt_key_begin(&cursor->high, cursor->table_id);
+    pt_key_begin(&cursor->high, cursor->row.table_id);
     pt_key_append_with_nul(&cursor->high, partition, row);
     return seek_point(cursor, error);
 }
@@ -434,7 +433,7 @@ static int search_row_id(pt_cursor *cursor, sqlite3_value **argv, pt_error *erro
     if (pt_value_text_bytes(argv[0], &text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
-    pt_key_begin(&cursor->high, cursor->table_id);
+    pt_key_begin(&cursor->high, cursor->row.table_id);
     uint8_t *key = pt_buffer_extend(&cursor->high, text.size + 1);
     if (key == NULL) {
         return pt_error_nomem(error);
@@ -459,8 +458,8 @@ static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *e
     if (memchr(partition.data, 0, partition.size) != NULL) {
         return SQLITE_OK;
     }
-    pt_key_bound_partition(&cursor->low, cursor->table_id, partition, PT_KEY_PARTITION_START);
-    pt_key_bound_partition(&cursor->high, cursor->table_id, partition, PT_KEY_PARTITION_END);
+    pt_key_bound_partition(&cursor->low, cursor->row.table_id, partition, PT_KEY_PARTITION_START);
+    pt_key_bound_partition(&cursor->high, cursor->row.table_id, partition, PT_KEY_PARTITION_END);
     if (cursor->low.failed || cursor->high.failed) {
         return pt_error_nomem(error);
     }

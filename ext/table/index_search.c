@@ -195,7 +195,7 @@ int pt_index_search_begin(pt_index_search **found, const pt_row *row,
     search->at = 0;
     search->reads_entries = false;
     search->on_entry = false;
-    search->table_id = table->id.id;
+    search->table_id = row->table_id;
     search->direction = (plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
     search->fixed = use.order ? use.fixed : 0;
     search->entry.read = use.read;

@@ -18,6 +18,7 @@
 typedef struct pt_row {
     pt_table *table;
     const pt_scan *scan;    /* is on the row */
+    uint32_t table_id;      /* of the scan's view: the table may have another one by now */
     const uint8_t *row_key; /* start of RowKey in the key; NULL until a column needs it */
     bool opened;            /* `record` is set */
     bool only_row;          /* no row follows in this scan */

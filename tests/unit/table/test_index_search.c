@@ -248,10 +248,56 @@ static void sorted_rows_that_are_gone_are_passed_over(void **state)
     close_database(db);
 }
 
+/* --- A table that is dropped while it is read --- */
+
+/* Reads the rows that are left, of the table as it was. */
+static void read_the_rest(sqlite3 *db, sqlite3_stmt *join)
+{
+    for (int i = 2; i <= 4; i++) {
+        if (sqlite3_step(join) != SQLITE_ROW) {
+            fail_msg("row %d: %s", i, sqlite3_errmsg(db));
+        }
+        assert_int_equal(sqlite3_column_int(join, 0), i);
+        assert_int_equal(sqlite3_column_int(join, 1), i);
+    }
+    assert_int_equal(sqlite3_step(join), SQLITE_DONE);
+    sqlite3_finalize(join);
+}
+
+/* The connection looks the new table up, and the statement goes on in the old one. */
+static void a_join_goes_on_in_a_table_that_is_dropped_and_made_again(void **state)
+{
+    static const char *const joins[] = {
+        "SELECT n.i, d.W FROM n CROSS JOIN d ON d.V = n.i",
+        "SELECT n.i, d.RowKey FROM n CROSS JOIN d ON d.V = n.i",
+        "SELECT n.i, d.W FROM n CROSS JOIN d ON d.PartitionKey = 'p' AND d.RowKey = n.i || ''",
+        "SELECT n.i, (SELECT W FROM d WHERE S >= n.i || 'x' ORDER BY S LIMIT 1) FROM n",
+    };
+    for (size_t i = 0; i < sizeof joins / sizeof joins[0]; i++) {
+        sqlite3 *db = open_database(*state, ":memory:");
+        run(db,
+            "CREATE VIRTUAL TABLE d USING ptable(V Int32, W Int32, S String, index(V), index(S));"
+            "INSERT INTO d SELECT 'p', value, value, value, value || printf('%%.300c', 'x') "
+            "FROM json_each('[1,2,3,4]');"
+            "CREATE TABLE n(i); INSERT INTO n VALUES (1), (2), (3), (4)");
+        sqlite3_stmt *join = prepare(db, joins[i], "");
+        assert_int_equal(sqlite3_step(join), SQLITE_ROW);
+        run(db, "DELETE FROM pt_tables WHERE TableName = 'd';"
+                "INSERT INTO pt_tables(TableName) VALUES ('d');"
+                "INSERT INTO pt_indexes(TableName, Columns) VALUES ('d', 'V'), ('d', 'S');"
+                "INSERT INTO d(PartitionKey, RowKey, V, W) VALUES ('p', '3', 30, 30), "
+                "('p', '9', 3, 30)");
+        read_the_rest(db, join);
+        assert_number(db, 9, "SELECT RowKey FROM d WHERE V = 3");
+        close_database(db);
+    }
+}
+
 int main(void)
 {
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
+        folder_test(a_join_goes_on_in_a_table_that_is_dropped_and_made_again),
         folder_test(rows_are_in_the_order_of_a_table),
         folder_test(whole_values_are_unique),
         folder_test(many_values_of_several_columns_are_combined),
