@@ -12,10 +12,7 @@
  * transaction as what has changed. So the program can be killed at any time, and the next one goes
  * on from there. If the changes since then are not all known, because deletions were forgotten or
  * the table is another one, it copies the table anew, in one transaction, too.
- *
- * To follow into the Table service create Copy and Followed USING pt_service, and COMMIT before
- * Followed is written: the service writes each partition by itself, so the Timestamp must come
- * last. What is written twice is the same.
+ * follow_to_service.c follows into the Table service.
  */
 #include <limits.h>
 #include <ptable.h>
@@ -24,7 +21,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { PATIENCE_MS = 60000, NANOSECONDS = 1000000000 };
@@ -52,16 +48,18 @@ static void run(sqlite3 *db, char *sql)
     sqlite3_free(sql);
 }
 
-static bool is_true(sqlite3 *db, const char *question)
+/* Answers a question that sqlite3_mprintf has made. */
+static bool is_true(sqlite3 *db, char *question)
 {
     sqlite3_stmt *row = NULL;
-    if (sqlite3_prepare_v2(db, question, -1, &row, NULL) != SQLITE_OK) {
+    if (question == NULL || sqlite3_prepare_v2(db, question, -1, &row, NULL) != SQLITE_OK) {
         fail(db);
     }
     bool answer = sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) != 0;
     if (sqlite3_finalize(row) != SQLITE_OK) {
         fail(db);
     }
+    sqlite3_free(question);
     return answer;
 }
 
@@ -88,16 +86,14 @@ static sqlite3 *open_tables(const char *source, const char *table, const char *c
  */
 static void follow(sqlite3 *db, const char *source, const char *table)
 {
-    char *known = sqlite3_mprintf(
-        "SELECT count(*) FROM Followed f, pt_tables t WHERE f.PartitionKey = %Q AND f.RowKey = '' "
-        "AND t.Store = %Q AND t.TableName = %Q AND f.Since >= t.Horizon",
-        table, source, table);
     run(db, sqlite3_mprintf("BEGIN"));
-    if (known == NULL || !is_true(db, known)) {
+    if (!is_true(db, sqlite3_mprintf("SELECT count(*) FROM Followed f, pt_tables t WHERE "
+                                     "f.PartitionKey = %Q AND f.RowKey = '' AND t.Store = %Q AND "
+                                     "t.TableName = %Q AND f.Since >= t.Horizon",
+                                     table, source, table))) {
         run(db, sqlite3_mprintf("DELETE FROM Copy; DELETE FROM Followed WHERE PartitionKey = %Q",
                                 table));
     }
-    sqlite3_free(known);
     run(db,
         sqlite3_mprintf(
             "CREATE TEMP TABLE since AS SELECT (SELECT Since FROM Followed WHERE PartitionKey "
