@@ -1,7 +1,7 @@
 #!/bin/sh
 # release_check.sh: what a release wants, one after the other: all suites in their long forms, the packages
 # and their trials on fresh machines. Prints a table with the result and the time of each, and fails if
-# anything has failed. It takes hours. ONLY='deb wheel' runs those of these names. The output of each is
+# anything has failed. It takes hours. ROWS='deb wheel' runs those of these names. The output of each is
 # in build/release.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -53,8 +53,15 @@ END
 }
 
 wanted() {
-    case " ${ONLY:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
+    case " ${ROWS:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
 }
+
+for row in ${ROWS:-}; do
+    if ! steps | grep -q "^$row "; then
+        echo "release_check: there is no row '$row'; the rows are:" "$(steps | cut -d ' ' -f 1 | tr '\n' ' ')" >&2
+        exit 2
+    fi
+done
 
 failed=0
 printf '| %-17s | %-11s | %7s |\n|%s|%s|%s:|\n' "what" "result" "minutes" \

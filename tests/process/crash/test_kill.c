@@ -574,6 +574,7 @@ static void killed_at_each_call(void **state)
     }
     munmap(ours, sizeof *ours);
     print_figures("all", &sum);
+    assert_true(sum.points > 0); /* else ONLY is not the name of a scenario */
 }
 
 /* The same with one commit less than there were. */
