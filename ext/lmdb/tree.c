@@ -1,6 +1,7 @@
 #include "lmdb/tree.h"
 
 #include "lmdb/env.h"
+#include "lmdb/page/page.h"
 
 /* Uses a cursor of its own, so that the tree's cursor does not remember the end from this search.
  */
@@ -48,6 +49,22 @@ static int append_record(pt_lmdb_tree *tree, pt_slice key, pt_slice value)
     return mdb_rc;
 }
 
+/*
+ * True if the new value needs fewer overflow pages than the old one has. If this transaction has
+ * written the old one, LMDB would keep its pages, also those that the new one does not need, and
+ * such a run of pages is damage to those who read it (pt_lmdb_overflow_judge).
+ */
+static bool would_leave_pages(const pt_lmdb_tree *tree, size_t old_size, size_t new_size)
+{
+    if (old_size <= new_size || old_size <= PT_LMDB_PAGE_MIN - PT_LMDB_PAGE_HEADER) {
+        return false;
+    }
+    MDB_stat stat = {.ms_psize = PT_LMDB_PAGE_MIN};
+    mdb_stat(tree->txn, tree->dbi, &stat);
+    return pt_lmdb_overflow_pages(old_size, stat.ms_psize) >
+           pt_lmdb_overflow_pages(new_size, stat.ms_psize);
+}
+
 /* One search serves both: MDB_NOOVERWRITE stops at a key that exists, and MDB_CURRENT replaces its
  * value there. */
 static int insert_or_replace(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_old *old)
@@ -60,7 +77,11 @@ static int insert_or_replace(pt_lmdb_tree *tree, pt_slice key, pt_slice value, p
     }
     *old = (pt_lmdb_old){.present = true, .size = mdb_value.mv_size};
     mdb_value = pt_lmdb_val(value);
-    return mdb_cursor_put(tree->cursor, &mdb_key, &mdb_value, MDB_CURRENT);
+    if (!would_leave_pages(tree, old->size, value.size)) {
+        return mdb_cursor_put(tree->cursor, &mdb_key, &mdb_value, MDB_CURRENT);
+    }
+    mdb_rc = mdb_cursor_del(tree->cursor, 0);
+    return mdb_rc == MDB_SUCCESS ? mdb_cursor_put(tree->cursor, &mdb_key, &mdb_value, 0) : mdb_rc;
 }
 
 int pt_lmdb_tree_put(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_old *old)
