@@ -646,7 +646,7 @@ static void smallest_map_takes_nothing(void **state)
 {
     (void)state;
     engine->close(open_filled_store());
-    setenv("PTABLE_MAP_SIZE", "64K", 1);
+    set_map_size("64K");
     pt_store *store = open_store(fixture_path);
     lock_store(store);
     pt_writer *writer = begin_write(store);
@@ -664,7 +664,7 @@ static void smallest_map_takes_nothing(void **state)
     engine->unlock(store);
     assert_sound(store);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 /* --- Trees --- */

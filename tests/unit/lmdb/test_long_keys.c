@@ -523,7 +523,7 @@ static void failed_allocations_are_reported(void **state)
 static void used_up_map_leaves_whole_keys(void **state)
 {
     (void)state;
-    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    set_map_size("2M");
     make_keys(29);
     pt_store *store = open_store(fixture_path);
     lock_store(store);
@@ -553,7 +553,7 @@ static void used_up_map_leaves_whole_keys(void **state)
     engine->unlock(store);
     engine->close(store);
     assert_nothing_is_left();
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 int main(void)

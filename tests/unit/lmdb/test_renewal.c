@@ -36,7 +36,7 @@ static void a_renewal_may_fail(void **state)
     (void)state;
     test_key dropped = garbage_key(1);
     pt_slice garbage = key_slice(&dropped);
-    setenv("PTABLE_MAP_SIZE", "1M", 1);
+    set_map_size("1M");
     pt_store *store = open_store(fixture_path);
     fill_map(store);
     lmdb_fail_at(LMDB_TXN_BEGIN, ENOMEM, 0, 1);
@@ -60,7 +60,7 @@ static void a_renewal_may_fail(void **state)
     commit_write(writer);
     engine->unlock(store);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 int main(void)

@@ -395,7 +395,7 @@ static int grow_store(void)
     pt_store *store;
     pt_writer *writer;
     pt_commit commit = {.sync = PT_SYNC_OFF};
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
     if (engine->open(fixture_path, 0, &store, &error) != SQLITE_OK ||
         engine->lock(store, 1000, &error) != SQLITE_OK ||
         engine->write_begin(store, &writer, &error) != SQLITE_OK) {
@@ -420,7 +420,7 @@ static int grow_store(void)
 static void map_follows_another_process(void **state)
 {
     (void)state;
-    setenv("PTABLE_MAP_SIZE", "1M", 1);
+    set_map_size("1M");
     pt_store *store = open_store(fixture_path);
     store_text(store, 1, "a", "one");
     pt_snapshot *first = begin_snapshot(store);
@@ -436,7 +436,7 @@ static void map_follows_another_process(void **state)
     engine->snapshot_free(first);
     engine->snapshot_free(second);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 /* What a closed cursor stood on is asked for next; but not from a snapshot that is another by then.

@@ -298,7 +298,7 @@ static int put_until_full(pt_store *store, int from)
 static void used_up_map_still_allows_deletes(void **state)
 {
     (void)state;
-    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    set_map_size("2M");
     pt_store *store = open_store(fixture_path);
     pt_snapshot *old = begin_snapshot(store);
     engine->snapshot_end(old);
@@ -323,7 +323,7 @@ static void used_up_map_still_allows_deletes(void **state)
     assert_int_equal(put_until_full(store, 0), count);
     engine->snapshot_free(old);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 /* One of the five keys of a number that put_until_full puts. */
@@ -338,7 +338,7 @@ static void used_up_map_still_allows_to_take_back(void **state)
 {
     (void)state;
     enum { DELETED = 40 };
-    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    set_map_size("2M");
     pt_store *store = open_store(fixture_path);
     int count = put_until_full(store, 0);
     pt_snapshot *before = begin_snapshot(store);
@@ -363,7 +363,7 @@ static void used_up_map_still_allows_to_take_back(void **state)
     assert_int_equal(counts.entities, count * 5);
     engine->snapshot_free(before);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 /* Until not even the smallest record may be put. */
@@ -391,7 +391,7 @@ static void put_to_the_last_page(pt_store *store)
 static void used_up_map_still_allows_drops(void **state)
 {
     (void)state;
-    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    set_map_size("2M");
     pt_store *store = open_store(fixture_path);
     put_to_the_last_page(store);
     test_key garbage = garbage_key(1);
@@ -412,14 +412,14 @@ static void used_up_map_still_allows_drops(void **state)
     engine->unlock(store);
     assert_in_range(put_until_full(store, 0) * 5 * 500, 1 << 20, 2 << 20);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 static void one_transaction_too_large_for_the_map(void **state)
 {
     (void)state;
     static uint8_t record[100000];
-    setenv("PTABLE_MAP_SIZE", "1024K", 1);
+    set_map_size("1024K");
     pt_store *store = open_store(fixture_path);
     store_text(store, 1, "a", "one");
     lock_store(store);
@@ -437,7 +437,7 @@ static void one_transaction_too_large_for_the_map(void **state)
     engine->unlock(store);
     check_unchanged(store);
     engine->close(store);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 int main(void)

@@ -191,7 +191,7 @@ static void a_dropped_table_makes_room_in_a_full_store(void **state)
 {
     enum { TRIES = 20 };
     teardown(state);
-    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    set_map_size("2M");
     setup(state);
     pt_memtable *memtable = first_transaction();
     fill(1500);
@@ -207,7 +207,7 @@ static void a_dropped_table_makes_room_in_a_full_store(void **state)
     assert_int_equal(rc, SQLITE_OK);
     pt_write_set_free(&batch);
     pt_memtable_free(memtable);
-    unsetenv("PTABLE_MAP_SIZE");
+    set_map_size(NULL);
 }
 
 static void a_failure_changes_nothing(void **state)
