@@ -3,8 +3,10 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const START_TIMEOUT_MS = 60000;
+const END_TIMEOUT_MS = 1000; // from a request without a reply to the end of the emulator that caused it
 
 function freePort() {
   return new Promise((resolve, reject) => {
@@ -42,6 +44,18 @@ function untilListening(child) {
   });
 }
 
+// An emulator that ends leaves requests without a reply, which do not say why.
+async function explained(error, child) {
+  for (let waited = 0; waited < END_TIMEOUT_MS; waited += 50) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      const how = child.signalCode ?? `exit code ${child.exitCode}`;
+      return new Error(`the emulator has ended with ${how}`, { cause: error });
+    }
+    await sleep(50);
+  }
+  return error;
+}
+
 // Runs `work(endpoint)` with the service, which ends with it.
 export async function withService(work) {
   const port = await freePort();
@@ -65,7 +79,10 @@ export async function withService(work) {
   }
   try {
     await untilListening(child);
+    child.stderr.pipe(process.stderr);
     return await work(`http://127.0.0.1:${port}`);
+  } catch (error) {
+    throw await explained(error, child);
   } finally {
     process.off("exit", stop);
     stop();
