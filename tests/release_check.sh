@@ -31,7 +31,7 @@ sealed-records     10  test-sealed-records N=8
 fuzz               60  fuzz SECONDS=60
 examples           10  examples
 clients            10  test-clients
-service            60  test-service
+service            60  test-service LONG=1
 conformance        60  conformance
 conformance-cloud  60  conformance-service
 lint               60  lint
