@@ -347,11 +347,16 @@ run-test-ways: compiled
 	$(Q)echo PTABLE_WAYS=quick && PTABLE_WAYS=quick $(RUN) $(WAYS_TESTS)
 
 # Compiled here with packages of arm64, and run by an emulator: the SQL tests, with a shell for arm64, and
-# the unit tests that need no store. Process tests start their own program again, which is not for this
-# machine; the other unit tests take hours.
+# unit tests. Process tests start their own program again, which is not for this machine. These unit
+# tests are left out: those that let each allocation fail or compare thousands of statements take hours;
+# test_map reserves more address space than the emulator has; test_writer_failures needs a system that
+# frees the mutex of a process that has died, which the emulator is not; test_hand_out and four of the
+# service did not end within 100 seconds on a busy machine.
 ARM64_ROOT := $(abspath build/arm64/sysroot)
-ARM64_TESTS = $(foreach folder,base entity value store query functions,\
-    $(filter $(BUILD)/tests/unit/$(folder)/%,$(UNIT_TESTS)))
+ARM64_LEAVES_OUT := %out_of_memory %/table/test_rows_like_the_last %/lmdb/test_map \
+    %/lmdb/test_writer_failures %/queue/test_hand_out \
+    $(addprefix %/service/test_,divided_scan hostile_writes remote_accounts remote_scan)
+ARM64_TESTS = $(filter-out $(ARM64_LEAVES_OUT),$(UNIT_TESTS))
 .PHONY: test-arm64 run-test-arm64
 test-arm64:
 	@.ci/deps build test arm64
