@@ -9,11 +9,12 @@
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
 #        test-isolation, test-thread-mix, test-damage, test-fuzz, test-backup, test-compact,
-#        test-interruption
+#        test-interruption, test-log-chain, test-log-histories, test-log-readers
 #                        one suite of make test, longer with N=...
 #   make test-long       what make test leaves out because it takes long, or waits
 #   make test-ways       the suites that compare, damage and let fail, without the quick ways of reading
-#                        and writing rows, and with them wherever they can go: ext/base/ways.h
+#                        and writing rows, and with them wherever they can go; without a log, and
+#                        with one that is written to the file at random moments: ext/base/ways.h
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json runs one of them,
 #                        SECONDS=3600 sets the time of each; make fuzz-minimise adds its findings
 #                        to the corpus that make test-fuzz replays
@@ -305,7 +306,7 @@ run-test-readme: loadable
 
 # Suites of one program. `make test` runs them in a short form; N makes them longer.
 SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
-    sealed-records interruption thread-mix
+    sealed-records interruption thread-mix log-chain log-histories log-readers
 suite_program = $(or $(filter %/test_$(subst -,_,$(1)),$(UNIT_TESTS) $(PROCESS_TESTS)),\
     $(error no program for the suite test-$(1)))
 
@@ -345,6 +346,8 @@ run-test-ways: compiled
 	$(call step,ways-general,PTABLE_WAYS=general)$(call running,$(WAYS_TESTS))PTABLE_WAYS=general \
 	    $(RUN) $(WAYS_TESTS)
 	$(Q)echo PTABLE_WAYS=quick && PTABLE_WAYS=quick $(RUN) $(WAYS_TESTS)
+	$(Q)echo PTABLE_LOG=never && PTABLE_LOG=never $(RUN) $(WAYS_TESTS)
+	$(Q)echo PTABLE_LOG=random && PTABLE_LOG=random $(RUN) $(RANDOM_TESTS) tests/run_sql.sh
 
 # Compiled here with packages of arm64, and run by an emulator: the SQL tests, with a shell for arm64, and
 # unit tests. Process tests start their own program again, which is not for this machine. These unit

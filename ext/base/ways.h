@@ -7,7 +7,13 @@
  *     general   none of the quick ways
  *     quick     also those that are worth it for large transactions only
  *
- * Released libraries do not know it.
+ * PTABLE_LOG says when small commits go to a log (lmdb/log.h):
+ *
+ *     never
+ *     always    from the first commit on
+ *     random    from the first commit on, and it is written to LMDB's tree at random moments
+ *
+ * Released libraries know neither.
  */
 #ifndef PT_BASE_WAYS_H
 #define PT_BASE_WAYS_H
@@ -19,20 +25,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline bool pt_ways_are(const char *wanted)
+static inline bool pt_ways_are(const char *variable, const char *wanted)
 {
-    const char *ways = getenv("PTABLE_WAYS");
+    const char *ways = getenv(variable);
     return ways != NULL && strcmp(ways, wanted) == 0;
 }
 
-#define PT_WAYS_ARE_GENERAL pt_ways_are("general")
-#define PT_WAYS_ARE_QUICK pt_ways_are("quick")
+#define PT_WAYS_ARE_GENERAL pt_ways_are("PTABLE_WAYS", "general")
+#define PT_WAYS_ARE_QUICK pt_ways_are("PTABLE_WAYS", "quick")
+#define PT_WAYS_LOG_NEVER pt_ways_are("PTABLE_LOG", "never")
+#define PT_WAYS_LOG_RANDOM pt_ways_are("PTABLE_LOG", "random")
+#define PT_WAYS_LOG_ALWAYS (pt_ways_are("PTABLE_LOG", "always") || PT_WAYS_LOG_RANDOM)
 
 #else
 
 /* Constants, so that nothing is left of the branches that they decide. */
 #define PT_WAYS_ARE_GENERAL false
 #define PT_WAYS_ARE_QUICK false
+#define PT_WAYS_LOG_NEVER false
+#define PT_WAYS_LOG_RANDOM false
+#define PT_WAYS_LOG_ALWAYS false
 
 #endif
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/ticks.h"
 #include "catalog/check_records.h"
 #include "catalog/stores.h"
 #include "module/module.h"
@@ -225,21 +226,22 @@ static int read_query_only(sqlite3 *db, bool *query_only, pt_error *error)
     return rc;
 }
 
-/* SQLite makes these checks itself only for statements that write a table. */
-static int check_writable(sqlite3 *db, const char *path, pt_error *error)
+/* SQLite makes these checks itself only for statements that write a table. `what` the store would
+ * be. */
+static int check_writable(sqlite3 *db, const char *path, const char *what, pt_error *error)
 {
     bool query_only = false;
     if (sqlite3_db_readonly(db, "main") == 1) {
         return pt_error_set(error, SQLITE_READONLY,
-                            "store %Q cannot be compacted by a connection whose main database was "
-                            "opened read-only; open it for writing",
-                            path);
+                            "store %Q cannot be %s by a connection whose main database was opened "
+                            "read-only; open it for writing",
+                            path, what);
     }
     int rc = read_query_only(db, &query_only, error);
     if (rc == SQLITE_OK && query_only) {
         rc = pt_error_set(error, SQLITE_READONLY,
-                          "store %Q cannot be compacted under PRAGMA query_only; turn it off first",
-                          path);
+                          "store %Q cannot be %s under PRAGMA query_only; turn it off first", path,
+                          what);
     }
     return rc;
 }
@@ -248,7 +250,7 @@ static int check_for_compacting(pt_connection *connection, pt_session *session,
                                 const pt_watch *watch, pt_error *error)
 {
     const char *path = pt_session_store(session)->path;
-    int rc = check_writable(connection->db, path, error);
+    int rc = check_writable(connection->db, path, "compacted", error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -295,6 +297,46 @@ static void call_compact(sqlite3_context *context, int argc, sqlite3_value **arg
     run_admin_call(context, "pt_compact", compact_store, argc, argv);
 }
 
+/* --- pt_forget_log --- */
+
+static int forget_log(const admin_call *call, pt_error *error)
+{
+    char *path = NULL;
+    char time[PT_DATETIME_TEXT_SIZE + 1];
+    int64_t kept = 0;
+    int64_t clock = 0;
+    int rc = pt_store_path(call->connection, "main", call->store, &path, error);
+    if (rc == SQLITE_OK && path == NULL) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "a database in memory has a private store, which has no log");
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_writable(call->connection->db, path, "made to forget its log", error);
+    }
+    if (rc == SQLITE_OK) {
+        const pt_engine *engine = pt_connection_engine(call->connection);
+        rc = engine->forget_log(path, &kept, &clock, error);
+    }
+    sqlite3_free(path);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_ticks_format(clock, time);
+    char *text = kept < 0 ? sqlite3_mprintf("the store has no log")
+                          : sqlite3_mprintf("kept %lld commits of the log; those after %s are lost",
+                                            (sqlite3_int64)kept, time);
+    if (text == NULL) {
+        return pt_error_nomem(error);
+    }
+    sqlite3_result_text(call->context, text, -1, sqlite3_free);
+    return SQLITE_OK;
+}
+
+static void call_forget_log(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    run_admin_call(context, "pt_forget_log", forget_log, argc, argv);
+}
+
 /* --- Registration --- */
 
 static const struct {
@@ -302,8 +344,9 @@ static const struct {
     int arguments;
     void (*call)(sqlite3_context *, int, sqlite3_value **);
 } admin_functions[] = {
-    {"pt_backup", 2, call_backup}, {"pt_compact", 0, call_compact}, {"pt_compact", 1, call_compact},
-    {"pt_check", 0, call_check},   {"pt_check", 1, call_check},
+    {"pt_backup", 2, call_backup},   {"pt_compact", 0, call_compact},
+    {"pt_compact", 1, call_compact}, {"pt_check", 0, call_check},
+    {"pt_check", 1, call_check},     {"pt_forget_log", 1, call_forget_log},
 };
 
 int pt_admin_register(sqlite3 *db, pt_connection *connection)

@@ -152,6 +152,7 @@ enum {
     STORES_OLDEST_READER,
     STORES_LAST_TRANSACTION,
     STORES_LAST_WRITE,
+    STORES_LOGGED,
     STORES_ARGUMENTS
 };
 
@@ -278,6 +279,9 @@ static void store_column(pt_tvf_cursor *cursor, sqlite3_context *context, int in
     case STORES_LAST_TRANSACTION:
         sqlite3_result_int64(context, self->info.version);
         break;
+    case STORES_LOGGED:
+        sqlite3_result_int64(context, self->info.logged);
+        break;
     default:
         result_time(context, self->info.clock);
         break;
@@ -288,7 +292,8 @@ const pt_tvf pt_tvf_stores = {
     .name = "pt_stores",
     .declaration = "CREATE TABLE x(Store TEXT, Tables INT, Entities INT, FileBytes INT, "
                    "UsedBytes INT, Dropped INT, Readers INT, OldestReader INT, "
-                   "LastTransaction INT, LastWrite TEXT COLLATE " PT_TICKS_COLLATION ")",
+                   "LastTransaction INT, LastWrite TEXT COLLATE " PT_TICKS_COLLATION ", "
+                   "Logged INT)",
     .first_argument = STORES_ARGUMENTS,
     .key_column = -1,
     .cursor_size = sizeof(stores_cursor),

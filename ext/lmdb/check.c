@@ -5,6 +5,7 @@
 #include "lmdb/check_main.h"
 #include "lmdb/data_file.h"
 #include "lmdb/file/foreign_files.h"
+#include "lmdb/log_check.h"
 #include "lmdb/snapshot.h"
 
 enum { SNAPSHOT_TRIES = 64 };
@@ -27,17 +28,17 @@ typedef struct checked_version {
  */
 static int find_meta(checked_version *version, bool *found, pt_error *error)
 {
-    uint64_t number = version->snapshot->version % PT_LMDB_METAS;
+    uint64_t shown = pt_lmdb_own_snapshot(version->snapshot)->tree_version;
+    uint64_t number = shown % PT_LMDB_METAS;
     int rc = pt_lmdb_read_metas(&version->file, &version->metas, error);
     version->meta = &version->metas.metas[number];
-    *found = version->metas.wrong[number] == NULL &&
-             version->meta->version == version->snapshot->version;
+    *found = version->metas.wrong[number] == NULL && version->meta->version == shown;
     return rc;
 }
 
 static int fail_without_meta(const checked_version *version, pt_error *error)
 {
-    uint64_t number = version->snapshot->version % PT_LMDB_METAS;
+    uint64_t number = pt_lmdb_own_snapshot(version->snapshot)->tree_version % PT_LMDB_METAS;
     const char *wrong = version->metas.wrong[number];
     return wrong == NULL ? pt_error_set(error, SQLITE_BUSY,
                                         "store %Q changes too fast to be checked; try again",
@@ -256,6 +257,12 @@ int pt_lmdb_check(const char *path, pt_store *store, const pt_watch *watch,
     rc = check_metas(&checking, &version.metas, number, error);
     if (rc == SQLITE_OK) {
         rc = check_pages_and_records(&checking, error);
+    }
+    if (rc == SQLITE_OK) {
+        const pt_lmdb_snapshot *shown =
+            version.snapshot != NULL ? pt_lmdb_own_snapshot(version.snapshot) : NULL;
+        rc = pt_log_check(version.file.path, shown != NULL ? &shown->state : &checking.state, shown,
+                          report, error);
     }
     close_version(&version);
     *complete = checking.complete;

@@ -11,6 +11,7 @@
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
+#include "lmdb/log_use.h"
 #include "lmdb/txn.h"
 #include "lmdb/writer.h"
 #include "lmdb/writer_lock.h"
@@ -164,6 +165,9 @@ static int rewrite_file(pt_store *base, int wait_ms, const pt_watch *watch, int6
     pt_lmdb_store *store = (pt_lmdb_store *)base;
     rewriting self = {.copy = {.fd = -1}};
     int rc = pt_lmdb_fill_descriptors(base->path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_log_stop(store, error); /* so that nothing is in the log only */
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }

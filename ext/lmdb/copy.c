@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
+#include "lmdb/copy_tail.h"
 #include "lmdb/create.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/long_keys.h"
@@ -16,6 +17,7 @@
 enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20 };
 
 typedef struct copying {
+    const pt_lmdb_snapshot *snapshot;
     const pt_lmdb_env *source;
     MDB_txn *from;
     pt_lmdb_env target;
@@ -237,21 +239,35 @@ static int copy_meta_records(copying *self, MDB_cursor *cursor)
     return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
 }
 
-/* Copies the state, with the id of LMDB's transaction in the copy as its version. */
+static int put_copied_record(copying *self, pt_slice key, pt_slice bytes)
+{
+    MDB_val mdb_key = pt_lmdb_val(key);
+    MDB_val value = pt_lmdb_val(bytes);
+    return note_target(self, mdb_put(self->to, self->target.meta, &mdb_key, &value, 0));
+}
+
+/* Copies the state, with the id of LMDB's transaction in the copy as its version. The copy has no
+ * log, and its header does not speak of one. */
 static int put_copied_state(copying *self)
 {
     pt_format_state state;
-    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     MDB_val key = pt_lmdb_val(pt_format_state_key());
     MDB_val value;
     int mdb_rc = mdb_get(self->from, self->source->meta, &key, &value);
     if (mdb_rc != MDB_SUCCESS || !pt_format_read_state(pt_lmdb_slice(value), &state)) {
         return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
     }
+    uint8_t header[PT_FORMAT_HEADER_SIZE];
+    pt_format_write_header(header, false);
     state.version = mdb_txn_id(self->to);
-    pt_format_write_state(&state, bytes);
-    value = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
-    return note_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
+    state.clock = self->snapshot->base.clock; /* that of the tail, if it shows one */
+    state.log_id = 0;
+    size_t size = pt_format_write_state(&state, bytes);
+    mdb_rc = put_copied_record(self, pt_format_state_key(), pt_slice_of(bytes, size));
+    return mdb_rc == MDB_SUCCESS
+               ? put_copied_record(self, pt_format_header_key(), pt_slice_of(header, sizeof header))
+               : mdb_rc;
 }
 
 static int copy_meta(copying *self)
@@ -266,6 +282,9 @@ static int copy_meta(copying *self)
         mdb_rc = copy_meta_records(self, cursor);
     }
     mdb_cursor_close(cursor);
+    if (mdb_rc == MDB_SUCCESS && self->snapshot->tail_end != 0) {
+        mdb_rc = note_target(self, pt_lmdb_copy_tail(self->snapshot, &self->target, self->to));
+    }
     /* Over the source's state, which was copied with the other records. */
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_copied_state(self);
@@ -332,7 +351,8 @@ static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, con
                          const pt_watch *watch, pt_error *error)
 {
     const pt_lmdb_store *store = snapshot->store;
-    copying self = {.source = &store->env,
+    copying self = {.snapshot = snapshot,
+                    .source = &store->env,
                     .from = snapshot->reader.txn,
                     .watch = watch,
                     .last_table = PT_TABLE_GARBAGE};

@@ -35,16 +35,16 @@ static int put_meta_record(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *
 
 static int put_empty_state(pt_lmdb_env *env, MDB_txn *txn)
 {
-    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     pt_format_state state = {.version = mdb_txn_id(txn), .next_table_id = 1};
-    pt_format_write_state(&state, bytes);
-    return put_meta_record(txn, env->meta, pt_format_state_key(), bytes, sizeof bytes);
+    size_t size = pt_format_write_state(&state, bytes);
+    return put_meta_record(txn, env->meta, pt_format_state_key(), bytes, size);
 }
 
 static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
 {
     uint8_t header[PT_FORMAT_HEADER_SIZE];
-    pt_format_write_header(header);
+    pt_format_write_header(header, false);
     int mdb_rc = pt_lmdb_env_open_databases(env, txn, MDB_CREATE);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_meta_record(txn, env->meta, pt_format_header_key(), header, sizeof header);

@@ -6,16 +6,23 @@
 #include "lmdb/compact.h"
 #include "lmdb/create.h"
 #include "lmdb/info.h"
+#include "lmdb/log_open.h"
+#include "lmdb/logged_writer.h"
 #include "lmdb/registry.h"
 #include "lmdb/snapshot.h"
 #include "lmdb/store_cursor.h"
-#include "lmdb/writer.h"
 #include "lmdb/writer_lock.h"
 
 static int open_with_this_engine(const char *path, unsigned flags, pt_store **store,
                                  pt_error *error)
 {
-    return pt_lmdb_open(path, flags, &pt_lmdb_engine, store, error);
+    return pt_lmdb_open(path, flags, &pt_lmdb_engine, &pt_log_hooks, store, error);
+}
+
+static int forget_log_with_this_engine(const char *path, int64_t *kept, int64_t *clock,
+                                       pt_error *error)
+{
+    return pt_log_forget(path, &pt_lmdb_engine, kept, clock, error);
 }
 
 /* In the order of store/engine.h. */
@@ -40,17 +47,20 @@ const pt_engine pt_lmdb_engine = {
     .cursor_ahead = pt_lmdb_cursor_ahead,
     .cursor_skip = pt_lmdb_cursor_skip,
     .counts = pt_lmdb_counts,
+    .has_chunks = pt_lmdb_has_chunks,
     .info = pt_lmdb_info,
     .check = pt_lmdb_check,
     .backup = pt_lmdb_backup,
     .compact = pt_lmdb_compact,
-    .write_begin = pt_lmdb_write_begin,
-    .write_collect = pt_lmdb_write_collect,
-    .write_put = pt_lmdb_write_put,
-    .write_delete = pt_lmdb_write_delete,
-    .write_restore = pt_lmdb_write_restore,
-    .write_commit = pt_lmdb_write_commit,
-    .write_abort = pt_lmdb_write_abort,
+    .forget_log = forget_log_with_this_engine,
+    .write_begin = pt_logged_write_begin,
+    .write_collect = pt_logged_write_collect,
+    .write_put = pt_logged_write_put,
+    .write_delete = pt_logged_write_delete,
+    .write_restore = pt_logged_write_restore,
+    .write_commit = pt_logged_write_commit,
+    .write_abort = pt_logged_write_abort,
+    .write_publish = pt_logged_write_publish,
 };
 
 static pthread_once_t version_once = PTHREAD_ONCE_INIT;

@@ -55,7 +55,10 @@ static int read_info(pt_lmdb_snapshot *snapshot, pt_store_info *info, pt_error *
     info->page_size = store->env.page_size;
     info->used_bytes = (pages - (int64_t)free_pages) * info->page_size;
     info->file_bytes = size_of_file(store, pages * info->page_size);
-    info->version = (int64_t)snapshot->base.version;
+    info->version = (int64_t)snapshot->tree_version;
+    info->logged = snapshot->tail_end != 0 ? (int64_t)atomic_load_explicit(&snapshot->tail->commits,
+                                                                           memory_order_relaxed)
+                                           : 0;
     info->clock = snapshot->base.clock;
     info->garbage = (int64_t)garbage.ms_entries;
     return SQLITE_OK;

@@ -66,7 +66,8 @@ static bool key_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice *key)
     return key->size <= (size_t)(leaf->last - entry);
 }
 
-static bool is_within_limit_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
+__attribute__((always_inline)) static inline bool
+is_within_limit_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
 {
     pt_slice key;
     if (!key_ahead(leaf, ahead, &key)) {
@@ -81,7 +82,8 @@ static bool is_within_limit_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_s
  * them, so the last one is looked at first. Otherwise the search begins near the position, where
  * short walks end, and doubles its steps.
  */
-static unsigned count_within(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice limit)
+__attribute__((always_inline)) static inline unsigned count_within(const pt_lmdb_leaf *leaf,
+                                                                   unsigned to_go, pt_slice limit)
 {
     if (to_go == 0 || is_within_limit_ahead(leaf, to_go, limit)) {
         return to_go;
@@ -159,6 +161,45 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
     leaf->at_limit = leaf->left < to_go && is_surely_beyond_limit(leaf, leaf->left + 1);
     return true;
+}
+
+/* Like count_within, but the key is anywhere on the page, or beyond it. */
+static unsigned count_before(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice key)
+{
+    if (to_go == 0 || is_within_limit_ahead(leaf, to_go, key)) {
+        return to_go;
+    }
+    unsigned before = 0;
+    unsigned beyond = to_go;
+    while (before + 1 < beyond) {
+        unsigned middle = (before + beyond) / 2;
+        if (is_within_limit_ahead(leaf, middle, key)) {
+            before = middle;
+        } else {
+            beyond = middle;
+        }
+    }
+    return before;
+}
+
+void pt_lmdb_leaf_fence(pt_lmdb_leaf *leaf, pt_slice key)
+{
+    pt_slice last;
+    pt_lmdb_leaf_lift_fence(leaf);
+    unsigned all = leaf->left;
+    leaf->left = count_before(leaf, all, key);
+    /* Backward, keys that are not below another may be equal to it. */
+    if (leaf->direction == PT_BACKWARD && leaf->left != 0 &&
+        (!key_ahead(leaf, leaf->left, &last) || pt_slice_equal(last, key))) {
+        leaf->left--;
+    }
+    leaf->hidden = all - leaf->left;
+    /* Steps prefetch up to the fence only. */
+    const uint8_t *slot = leaf->slot + (ptrdiff_t)leaf->left * leaf->stride;
+    for (unsigned ahead = 1; ahead <= leaf->ahead && ahead <= leaf->hidden; ahead++) {
+        slot += leaf->stride;
+        pt_lmdb_leaf_prefetch_entry(leaf, slot);
+    }
 }
 
 unsigned pt_lmdb_leaf_ahead(const pt_lmdb_leaf *leaf)

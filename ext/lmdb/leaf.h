@@ -29,7 +29,8 @@ typedef struct pt_lmdb_leaf {
     const uint8_t *last; /* place in the page where an entry without key and value could be */
     const uint8_t *slot; /* of the entry at the position */
     ptrdiff_t stride;    /* from one slot to the next, in bytes */
-    unsigned left;       /* entries to go that are within the limit */
+    unsigned left;       /* entries to go that are within the limit, before the fence */
+    unsigned hidden;     /* entries to go that are within the limit, behind it */
     unsigned ahead;      /* entries to prefetch ahead */
     pt_direction direction;
     bool at_limit; /* the entry after those is beyond the limit */
@@ -120,6 +121,24 @@ __attribute__((always_inline)) static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf
         pt_lmdb_leaf_prefetch_entry(leaf, slot + (ptrdiff_t)leaf->ahead * leaf->stride);
     }
     return true;
+}
+
+/*
+ * A fence: hides the entries that are not before the key (in the direction), until it is lifted.
+ */
+void pt_lmdb_leaf_fence(pt_lmdb_leaf *leaf, pt_slice key);
+
+static inline void pt_lmdb_leaf_lift_fence(pt_lmdb_leaf *leaf)
+{
+    leaf->left += leaf->hidden;
+    leaf->hidden = 0;
+}
+
+/* A fence right after the position. */
+static inline void pt_lmdb_leaf_close_off(pt_lmdb_leaf *leaf)
+{
+    leaf->hidden += leaf->left;
+    leaf->left = 0;
 }
 
 /* How many steps will succeed. */

@@ -25,6 +25,7 @@ typedef enum retry_moment { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry_moment;
 /* Kept from one try to open a store to the next. */
 typedef struct opening {
     const pt_engine *engine;
+    const pt_lmdb_hooks *hooks;
     retry_moment when; /* after the last try */
     pt_lmdb_patience patience;
 } opening;
@@ -184,6 +185,12 @@ static int try_to_open(pt_lmdb_store *store, opening *self, pt_error *error)
     self->when = rc == SQLITE_BUSY ? RETRY_LATER : RETRY_NEVER;
     if (rc == SQLITE_OK) {
         rc = open_with_gate(store, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = store->hooks->opened(store, error);
+        if (rc != SQLITE_OK) {
+            pt_lmdb_env_close(&store->env);
+        }
     }
     pt_lock_release(store->fd, PT_LOCK_GATE);
     return rc;
@@ -365,6 +372,7 @@ int pt_lmdb_replace_file(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error
 
 static void free_store(pt_lmdb_store *store)
 {
+    store->hooks->freed(store);
     if (store->fd >= 0) {
         close(store->fd);
     }
@@ -375,7 +383,8 @@ static void free_store(pt_lmdb_store *store)
 }
 
 /* A store that is not open yet; NULL when out of memory. Takes over `fd`, also on failure. */
-static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engine)
+static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engine,
+                                const pt_lmdb_hooks *hooks)
 {
     pt_lmdb_store *store = sqlite3_malloc64(sizeof *store);
     if (store == NULL) {
@@ -384,6 +393,7 @@ static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engin
     }
     *store = (pt_lmdb_store){.base = {.engine = engine, .is_private = fd < 0},
                              .fd = fd,
+                             .hooks = hooks,
                              .references = 1,
                              .writer_state = PT_WRITER_FREE};
     if (fd < 0) {
@@ -475,7 +485,7 @@ static int open_new_store(const char *path, int fd, bool writable, const struct 
         close(fd);
         return pt_lmdb_fail_moved(error, SQLITE_CANTOPEN, path);
     }
-    pt_lmdb_store *store = new_store(path, fd, self->engine);
+    pt_lmdb_store *store = new_store(path, fd, self->engine, self->hooks);
     if (store == NULL) {
         return pt_error_nomem(error);
     }
@@ -526,11 +536,11 @@ static int share_or_open(const char *path, pt_lmdb_owned *owned, bool writable,
     return rc;
 }
 
-static int open_file(const char *path, bool create, const pt_engine *engine, pt_lmdb_store **opened,
-                     pt_error *error)
+static int open_file(const char *path, bool create, const pt_engine *engine,
+                     const pt_lmdb_hooks *hooks, pt_lmdb_store **opened, pt_error *error)
 {
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
-    opening self = {.engine = engine};
+    opening self = {.engine = engine, .hooks = hooks};
     int tries = 0;
     int rc;
     do {
@@ -547,9 +557,10 @@ static int open_file(const char *path, bool create, const pt_engine *engine, pt_
     return rc;
 }
 
-static int open_private(const pt_engine *engine, pt_lmdb_store **opened, pt_error *error)
+static int open_private(const pt_engine *engine, const pt_lmdb_hooks *hooks, pt_lmdb_store **opened,
+                        pt_error *error)
 {
-    pt_lmdb_store *store = new_store("(private)", -1, engine);
+    pt_lmdb_store *store = new_store("(private)", -1, engine, hooks);
     if (store == NULL) {
         return pt_error_nomem(error);
     }
@@ -565,8 +576,8 @@ static int open_private(const pt_engine *engine, pt_lmdb_store **opened, pt_erro
     return SQLITE_OK;
 }
 
-int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_store **store,
-                 pt_error *error)
+int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine,
+                 const pt_lmdb_hooks *hooks, pt_store **store, pt_error *error)
 {
     pthread_once(&fork_once, handle_forks);
     if (!handles_forks) {
@@ -574,8 +585,8 @@ int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_s
     }
     pt_lmdb_store *opened = NULL;
     int rc = (flags & PT_OPEN_PRIVATE) != 0
-                 ? open_private(engine, &opened, error)
-                 : open_file(path, (flags & PT_OPEN_CREATE) != 0, engine, &opened, error);
+                 ? open_private(engine, hooks, &opened, error)
+                 : open_file(path, (flags & PT_OPEN_CREATE) != 0, engine, hooks, &opened, error);
     if (rc == SQLITE_OK) {
         *store = &opened->base;
     }
@@ -609,6 +620,9 @@ void pt_lmdb_close(pt_store *base)
     bool last = drop_reference(store, &has_gate);
     bool inherited = pt_lmdb_is_of_parent(store->fork_count);
     if (last && !inherited) {
+        if (has_gate) {
+            store->hooks->closing(store);
+        }
         remove_from_registry(store);
         close_environment(store, has_gate);
     }

@@ -88,6 +88,13 @@ typedef struct pt_lmdb_store {
     off_t file_size; /* the file is at least as large */
     pt_lmdb_reserve reserve;
     _Atomic int64_t newest_clock; /* of all states that were read or committed; not guarded */
+
+    /* The log in front of LMDB: lmdb/log.h. */
+    struct pt_lmdb_log *log;                    /* NULL: a private store */
+    _Atomic(struct pt_log_word *) word;         /* NULL: no log is followed */
+    _Atomic uint64_t attached_log;              /* the id of the one that is, or 0 */
+    _Atomic(struct pt_lmdb_tail *) newest_tail; /* the log's: to be compared only */
+    const struct pt_lmdb_hooks *hooks;
 } pt_lmdb_store;
 
 /* Goes to another state from one of those in `from`, which are bits of pt_writer_state. */
@@ -98,12 +105,28 @@ static inline void pt_lmdb_change_writer_state(pt_lmdb_store *store, unsigned fr
     store->writer_state = to;
 }
 
+/* Remembers the clock of a state that was read or committed: Timestamps must not fall below it. */
+static inline void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
+{
+    int64_t known = atomic_load(&store->newest_clock);
+    while (clock > known && !atomic_compare_exchange_weak(&store->newest_clock, &known, clock)) {
+    }
+}
+
+/* What else is to be done when a store in a file is opened and closed, with its gate held and
+ * before other threads can use it, or when none can any more: lmdb/log_open.h. */
+typedef struct pt_lmdb_hooks {
+    int (*opened)(pt_lmdb_store *store, pt_error *error);
+    void (*closing)(pt_lmdb_store *store);
+    void (*freed)(pt_lmdb_store *store); /* without the gate; also after opening has failed */
+} pt_lmdb_hooks;
+
 /* The error of every method on a store that a parent process opened. */
 int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error);
 
 /* pt_engine's open and close. A new store gets `engine` as its methods. */
-int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_store **store,
-                 pt_error *error);
+int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine,
+                 const pt_lmdb_hooks *hooks, pt_store **store, pt_error *error);
 void pt_lmdb_close(pt_store *store);
 
 /* Closes the environment and opens it again. After a failure it may be closed. */

@@ -2,38 +2,10 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/log.h"
+#include "lmdb/state.h"
 
-enum { READ_BEGIN_TRIES = 64 };
-
-static int fail_damaged_store(pt_error *error, const pt_lmdb_store *store, const char *what)
-{
-    return pt_error_set(error, SQLITE_CORRUPT,
-                        "store %Q: %s; the file is damaged: restore it from a backup",
-                        store->base.path, what);
-}
-
-/* --- The state --- */
-
-int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error)
-{
-    MDB_val key = pt_lmdb_val(pt_format_state_key());
-    MDB_val value;
-    int mdb_rc = mdb_get(txn, store->env.meta, &key, &value);
-    if (mdb_rc == MDB_NOTFOUND ||
-        (mdb_rc == MDB_SUCCESS && !pt_format_read_state(pt_lmdb_slice(value), state))) {
-        return fail_damaged_store(error, store, "its state record (current) is missing or damaged");
-    }
-    return mdb_rc == MDB_SUCCESS
-               ? SQLITE_OK
-               : pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its state");
-}
-
-void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
-{
-    int64_t known = atomic_load(&store->newest_clock);
-    while (clock > known && !atomic_compare_exchange_weak(&store->newest_clock, &known, clock)) {
-    }
-}
+enum { READ_BEGIN_TRIES = 64, TAIL_VERSION_SHIFT = 40 };
 
 /* --- The dictionary --- */
 
@@ -197,6 +169,8 @@ static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *er
     }
     /* Only now, all or nothing: the fields belong to the version that was loaded completely. */
     snapshot->base.version = version;
+    snapshot->tree_version = version;
+    snapshot->state = state;
     snapshot->base.catalog_generation = state.catalog_generation;
     snapshot->base.next_table_id = state.next_table_id;
     snapshot->base.clock = state.clock;
@@ -205,25 +179,99 @@ static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *er
     return SQLITE_OK;
 }
 
+/* Shows what the word says of the log, with this version of the tree. SQLITE_BUSY: the word is
+ * about another version by now. */
+__attribute__((noinline)) static int show_tail(pt_lmdb_snapshot *snapshot, uint64_t word,
+                                               pt_error *error)
+{
+    pt_lmdb_store *store = snapshot->store;
+    const pt_format_state *state = &snapshot->state;
+    uint32_t end = state->log_id != 0 ? pt_log_word_end(word, state->version) : 0;
+    const pt_lmdb_tail *newest = atomic_load_explicit(&store->newest_tail, memory_order_acquire);
+    snapshot->base.clock = state->clock;
+    if (end != 0 && (snapshot->tail == NULL || snapshot->tail != newest ||
+                     snapshot->tail->version != state->version ||
+                     atomic_load_explicit(&snapshot->tail->end, memory_order_acquire) < end)) {
+        pt_tail_release(snapshot->tail);
+        snapshot->tail = NULL;
+        int rc = pt_log_tail_of(store, state, end, &snapshot->tail, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    if (end != 0) {
+        int64_t clock = pt_tail_clock(snapshot->tail, end);
+        snapshot->base.clock = clock > state->clock ? clock : state->clock;
+    }
+    snapshot->tail_end = end;
+    snapshot->base.version = snapshot->tree_version | (uint64_t)end << TAIL_VERSION_SHIFT;
+    return SQLITE_OK;
+}
+
+/* Follows the log that the version names, if this process does not yet. SQLITE_BUSY: begin again,
+ * as the word that was read was not about that log. */
+static int follow_log(pt_lmdb_snapshot *snapshot, uint64_t attached, uint64_t *word,
+                      pt_error *error)
+{
+    pt_lmdb_store *store = snapshot->store;
+    bool looks = store->env.read_only; /* at the log itself, if no process writes it */
+    if (!looks && attached == snapshot->state.log_id) {
+        return SQLITE_OK;
+    }
+    int rc = pt_log_attach(store, &snapshot->state, error);
+    *word = pt_log_read_word(store);
+    return rc == SQLITE_OK && !looks ? SQLITE_BUSY : rc;
+}
+
+/* SQLITE_BUSY: the log was begun or ended, or began again, meanwhile. Codes of a full reader table
+ * and the like are SQLITE_BUSY_RECOVERY here. */
+static int try_to_begin(pt_lmdb_snapshot *snapshot, pt_error *error)
+{
+    uint64_t version;
+    /* The word first: what is in the log by then, and not in the tree, follows this version. And
+     * before the word, which log it is about. */
+    uint64_t attached = pt_log_attached(snapshot->store);
+    uint64_t word = pt_log_read_word(snapshot->store);
+    int rc = begin_undisturbed(snapshot, &version, error);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_BUSY ? SQLITE_BUSY_RECOVERY : rc;
+    }
+    /* The state is read, and the dictionary loaded, only if somebody has committed since. */
+    if (version != snapshot->reader.seen) {
+        rc = load_state(snapshot, version, error);
+    }
+    if (rc == SQLITE_OK && (snapshot->state.log_id != 0 || snapshot->tail_end != 0)) {
+        rc = snapshot->state.log_id != 0 ? follow_log(snapshot, attached, &word, error) : SQLITE_OK;
+        rc = rc == SQLITE_OK ? show_tail(snapshot, word, error) : rc;
+    }
+    if (rc != SQLITE_OK) {
+        end_read_txn(snapshot);
+    }
+    return rc;
+}
+
 int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
 {
+    enum { TRIES = 100 };
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     if (pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         return pt_lmdb_fail_inherited(snapshot->store, error);
     }
     PT_ASSERT(!snapshot->begun);
-    uint64_t version;
-    int rc = begin_undisturbed(snapshot, &version, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    /* The state is read, and the dictionary loaded, only if somebody has committed since. */
-    if (version != snapshot->reader.seen) {
-        rc = load_state(snapshot, version, error);
-        if (rc != SQLITE_OK) {
-            end_read_txn(snapshot);
-            return rc;
+    int rc;
+    for (int tries = 0;; tries++) {
+        rc = try_to_begin(snapshot, error);
+        if (rc != SQLITE_BUSY || tries == TRIES) {
+            break;
         }
+        pt_error_clear(error);
+    }
+    if (rc == SQLITE_BUSY) {
+        return pt_error_set(error, rc, "store %Q changes too fast to be read; try again",
+                            base->store->path);
+    }
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_BUSY_RECOVERY ? SQLITE_BUSY : rc;
     }
     snapshot->begun = true;
     snapshot->begins++;
@@ -239,7 +287,10 @@ bool pt_lmdb_snapshot_is_newest(const pt_snapshot *base)
     }
     /* Without the lock the answer could be out of date at once. */
     PT_ASSERT(snapshot->begun && snapshot->store->writer_state != PT_WRITER_FREE);
-    return !atomic_load(&snapshot->store->broken) && shows_newest_version(snapshot, base->version);
+    return !atomic_load(&snapshot->store->broken) &&
+           shows_newest_version(snapshot, snapshot->tree_version) &&
+           snapshot->tail_end ==
+               pt_log_word_end(pt_log_read_word(snapshot->store), snapshot->state.version);
 }
 
 void pt_lmdb_snapshot_end(pt_snapshot *base)
@@ -283,6 +334,7 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
     if (!pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         pt_lmdb_reader_remove(snapshot->store, &snapshot->reader);
     }
+    pt_tail_release(snapshot->tail);
     sqlite3_free(snapshot);
 }
 
@@ -306,7 +358,8 @@ static int prepare_lookup(pt_lmdb_snapshot *snapshot)
 
 /* Entities are looked up with a cursor that stays where it is: if the next key is on the same page,
  * LMDB does not search from the root. */
-static int get_value(pt_lmdb_snapshot *snapshot, pt_slice key, MDB_val *value)
+__attribute__((always_inline)) static inline int get_value(pt_lmdb_snapshot *snapshot, pt_slice key,
+                                                           MDB_val *value)
 {
     const pt_lmdb_env *env = &snapshot->store->env;
     if (key.size > PT_LMDB_SHORT_KEY_MAX) {
@@ -337,6 +390,14 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
         return SQLITE_OK;
     }
     MDB_val value;
+    if (snapshot->tail_end != 0) {
+        const pt_tail_node *node = pt_tail_find(snapshot->tail, key, snapshot->tail_end);
+        if (node != NULL) {
+            *found = !node->deletes;
+            *record = pt_tail_record(node);
+            return SQLITE_OK;
+        }
+    }
     int mdb_rc = get_value(snapshot, key, &value);
     if (mdb_rc == MDB_NOTFOUND) {
         *found = false;
@@ -353,7 +414,8 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
     return SQLITE_OK;
 }
 
-int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts, pt_error *error)
+static int read_stored_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts,
+                              pt_error *error)
 {
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
@@ -373,9 +435,63 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
         return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its counts");
     }
     if (!pt_format_read_counts(pt_lmdb_slice(mdb_key), pt_lmdb_slice(value), counts)) {
-        return fail_damaged_store(error, store, "the counts of a table are damaged");
+        return pt_lmdb_fail_damaged(error, store, "the counts of a table are damaged");
     }
     return SQLITE_OK;
+}
+
+/* Adds what the tail changes in the keys that begin with `start`. */
+static int add_tail(pt_lmdb_snapshot *snapshot, pt_key_start start, int64_t *records,
+                    int64_t *bytes, pt_error *error)
+{
+    const pt_lmdb_tail *tail = snapshot->tail;
+    pt_slice prefix = pt_key_start_slice(&start);
+    for (const pt_tail_node *node = pt_tail_seek(tail, prefix, snapshot->tail_end, PT_FORWARD);
+         node != NULL && pt_slice_has_prefix(pt_tail_key(node), prefix);
+         node = pt_tail_step(tail, node, snapshot->tail_end, PT_FORWARD)) {
+        MDB_val value;
+        pt_slice key = pt_tail_key(node);
+        int mdb_rc = get_value(snapshot, key, &value);
+        if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
+            return pt_lmdb_fail_reading(error, mdb_rc, snapshot->store->base.path, "counting");
+        }
+        if (mdb_rc == MDB_SUCCESS) {
+            *records -= 1;
+            *bytes -= (int64_t)(key.size + value.mv_size);
+        }
+        if (!node->deletes) {
+            *records += 1;
+            *bytes += (int64_t)(key.size + node->record_size);
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* The log has no counts, as a commit would have to look for the old record of each key. Counts are
+ * rarely asked for: then the tail is compared with the tree. */
+int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts, pt_error *error)
+{
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
+    int rc = read_stored_counts(base, table_id, counts, error);
+    if (rc == SQLITE_OK && snapshot->tail_end != 0) {
+        rc = add_tail(snapshot, pt_key_start_of_table(table_id), &counts->entities, &counts->bytes,
+                      error);
+    }
+    if (rc == SQLITE_OK && snapshot->tail_end != 0) {
+        rc = add_tail(snapshot, pt_key_start_of_chunks(table_id), &counts->chunks, &counts->bytes,
+                      error);
+    }
+    return rc;
+}
+
+int pt_lmdb_has_chunks(pt_snapshot *base, uint32_t table_id, bool *any, pt_error *error)
+{
+    const pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
+    pt_table_counts counts = {0};
+    int rc = read_stored_counts(base, table_id, &counts, error);
+    *any = rc == SQLITE_OK &&
+           (counts.chunks != 0 || (snapshot->tail_end != 0 && snapshot->tail->has_chunks));
+    return rc;
 }
 
 /* --- Opening and closing cursors --- */
@@ -423,6 +539,8 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
     pt_lmdb_cursor_forget_leaf(opened);
     opened->long_cursor_is_renewed = false;
     opened->next_spare = NULL;
+    opened->node = NULL;
+    opened->on_tail = false;
     snapshot->open_cursors++;
     *cursor = &opened->base;
     return SQLITE_OK;

@@ -10,6 +10,7 @@
 
 #include "lmdb/leaf.h"
 #include "lmdb/long_keys.h"
+#include "lmdb/tail.h"
 #include "lmdb/txn.h"
 
 int pt_lmdb_snapshot_new(pt_store *store, pt_snapshot **snapshot, pt_error *error);
@@ -22,6 +23,7 @@ int pt_lmdb_get(pt_snapshot *snapshot, pt_slice key, bool *found, pt_slice *reco
                 pt_error *error);
 int pt_lmdb_counts(pt_snapshot *snapshot, uint32_t table_id, pt_table_counts *counts,
                    pt_error *error);
+int pt_lmdb_has_chunks(pt_snapshot *snapshot, uint32_t table_id, bool *any, pt_error *error);
 
 int pt_lmdb_cursor_open(pt_snapshot *snapshot, pt_engine_cursor **cursor, pt_error *error);
 void pt_lmdb_cursor_close(pt_engine_cursor *cursor);
@@ -35,12 +37,18 @@ typedef struct pt_lmdb_cursor {
     unsigned begins;        /* the snapshot's when the cursor was opened */
     pt_direction direction; /* of the last seek */
     pt_slice limit;         /* in that direction; empty: none */
-    bool mdb_cursor_lags;   /* LMDB's cursor is elsewhere on the leaf */
     size_t leaf_size;       /* of known pages; 0: leaves are not read */
     MDB_cursor *cursor;
     pt_lmdb_long_cursor *long_cursor; /* NULL until the first long key */
-    bool long_cursor_is_renewed;      /* for the snapshot's transaction */
     struct pt_lmdb_cursor *next_spare;
+    bool mdb_cursor_lags;        /* LMDB's cursor is elsewhere on the leaf */
+    bool long_cursor_is_renewed; /* for the snapshot's transaction */
+
+    /* Beside the tail: lmdb/store_cursor.c. */
+    bool on_tail;             /* shows its node, and the tree's position is put aside */
+    bool hides;               /* the node has the key of the tree's position */
+    const pt_tail_node *node; /* the next one, or the one shown; NULL: none ahead */
+    pt_engine_cursor aside;
 } pt_lmdb_cursor;
 
 typedef struct pt_lmdb_snapshot {
@@ -55,6 +63,12 @@ typedef struct pt_lmdb_snapshot {
     unsigned lookup_begins; /* `begins` when it was last made usable */
     pt_slice left_key;      /* position of the last cursor that was closed, or empty */
     pt_slice left_record;
+
+    /* What it shows: a version of LMDB's tree, and so much of the tail that follows it. */
+    uint64_t tree_version; /* LMDB's number */
+    pt_format_state state;
+    pt_lmdb_tail *tail; /* kept from one begin to the next; NULL: none */
+    uint32_t tail_end;
 } pt_lmdb_snapshot;
 
 static inline pt_lmdb_snapshot *pt_lmdb_own_snapshot(pt_snapshot *snapshot)
@@ -75,12 +89,5 @@ static inline void pt_lmdb_cursor_forget_leaf(pt_lmdb_cursor *cursor)
     cursor->leaf = (pt_lmdb_leaf){0};
     cursor->mdb_cursor_lags = false;
 }
-
-/* Reads the record "current" within a transaction. SQLITE_CORRUPT if it is missing or damaged, or a
- * code of pt_lmdb_fail_reading. */
-int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error);
-
-/* Remembers the clock of a state that was read or committed: Timestamps must not fall below it. */
-void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock);
 
 #endif

@@ -280,32 +280,35 @@ int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error
     return begin_txn(store, NULL, txn, error);
 }
 
-/* True if this process made the last commit: then its number is right. True also if a failed write
- * has broken the environment, whose number cannot be read; the next snapshot opens it again. */
-static bool number_is_right(pt_lmdb_store *store)
+/* That of the newest root page. 0 if a failed write has broken the environment. */
+static uint64_t number_of_newest(pt_lmdb_store *store)
 {
-    bool right = true;
+    uint64_t number = 0;
     count_txn(store);
     if (!atomic_load_explicit(&store->broken, memory_order_acquire)) {
         MDB_envinfo info;
         mdb_env_info(store->env.env, &info);
-        right = info.me_last_txnid == store->committed.state.version;
+        number = info.me_last_txnid;
     }
     pt_lmdb_txn_end(store);
-    return right;
+    return number;
 }
 
 /* LMDB corrects the number when a write transaction begins. */
-int pt_lmdb_txn_correct_number(pt_lmdb_store *store, pt_error *error)
+int pt_lmdb_txn_correct_number(pt_lmdb_store *store, uint64_t known, uint64_t *number,
+                               pt_error *error)
 {
     MDB_txn *txn = NULL;
-    if (number_is_right(store)) {
+    *number = number_of_newest(store);
+    /* If this process made the last commit, the number is right. */
+    if (*number == 0 || *number == known || *number == store->committed.state.version) {
         return SQLITE_OK;
     }
     int rc = pt_lmdb_txn_begin_write(store, &txn, error);
     if (rc == SQLITE_OK) {
         mdb_txn_abort(txn);
         pt_lmdb_txn_end(store);
+        *number = number_of_newest(store);
     }
     return rc;
 }

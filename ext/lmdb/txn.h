@@ -53,9 +53,12 @@ void pt_lmdb_txn_note_size(pt_lmdb_store *store, size_t operations, size_t bytes
  * Corrects the number of the last commit in LMDB's shared memory. The caller holds the writer lock.
  * A process killed right after it wrote a root page has committed, but the number is still that of
  * the commit before. Snapshots go by the number and write transactions by the newest root page, so
- * a session would overwrite a version that it has not read. Codes as pt_lmdb_txn_begin_write.
+ * a session would overwrite a version that it has not read. `known` is a number that was corrected
+ * before. Sets *number; 0 if a failed write has broken the environment, whose number cannot be
+ * read. Codes as pt_lmdb_txn_begin_write.
  */
-int pt_lmdb_txn_correct_number(pt_lmdb_store *store, pt_error *error);
+int pt_lmdb_txn_correct_number(pt_lmdb_store *store, uint64_t known, uint64_t *number,
+                               pt_error *error);
 
 /* To be called after the transaction was reset, aborted or committed. */
 static inline void pt_lmdb_txn_end(pt_lmdb_store *store)

@@ -7,15 +7,19 @@
 
 #include "base/sqlite.h"
 #include "lmdb/collect.h"
+#include "lmdb/failed_commit.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/log.h"
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
 #include "lmdb/snapshot.h"
+#include "lmdb/state.h"
 
 struct pt_writer {
     pt_lmdb_store *store;
     MDB_txn *txn;
     pt_lmdb_outcome next; /* at first that of the commit before this transaction */
+    pt_sync sync;         /* of its commit */
     bool failed;          /* an operation failed half-way: the transaction must not be committed */
     bool has_put;         /* something that makes the store larger */
     bool must_commit;     /* an undo or a renewal: it may take the last pages */
@@ -40,6 +44,8 @@ static int fail_write(pt_writer *writer, int mdb_rc, const char *doing, pt_error
     return pt_lmdb_fail(error, mdb_rc, writer->store->base.path, doing);
 }
 
+static int write_tail(pt_writer *writer, pt_error *error);
+
 /* --- Begin and abort --- */
 
 /* True while the writer may be used: by its own thread, before the commit. */
@@ -55,6 +61,9 @@ static int start_from_committed(pt_writer *writer, pt_error *error)
     pt_lmdb_store *store = writer->store;
     /* Another process has committed since this one did: what we remember is out of date. */
     if (store->committed.state.version + 1 != mdb_txn_id(writer->txn)) {
+        MDB_stat garbage;
+        writer->next.no_garbage =
+            mdb_stat(writer->txn, store->env.garbage, &garbage) == 0 && garbage.ms_entries == 0;
         return pt_lmdb_read_state(store, writer->txn, &writer->next.state, error);
     }
     writer->next = store->committed;
@@ -79,6 +88,12 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
         return pt_lmdb_fail_inherited(store, error);
     }
     PT_ASSERT((store->writer_state & PT_WRITER_BETWEEN_WRITES) != 0);
+    /* After a failed commit it is not known what the tree has of the tail. */
+    int rc =
+        store->log != NULL && store->log->seen == 0 ? pt_log_catch_up(store, 0, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     pt_writer *begun = store->spare_writer;
     store->spare_writer = NULL;
     if (begun == NULL) {
@@ -91,13 +106,16 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     memset(begun, 0, offsetof(pt_writer, entities));
     begun->store = store;
     begun->thread = pthread_self();
-    int rc = pt_lmdb_txn_begin_write(store, &begun->txn, error);
+    rc = pt_lmdb_txn_begin_write(store, &begun->txn, error);
     if (rc != SQLITE_OK) {
         store->spare_writer = begun;
         return rc;
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_WRITING);
     rc = prepare_writer(begun, error);
+    if (rc == SQLITE_OK && pt_log_has_tail(store)) {
+        rc = write_tail(begun, error);
+    }
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(begun);
         return rc;
@@ -318,7 +336,9 @@ int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error
                                  : fail_write(writer, mdb_rc, "writing a record", error);
 }
 
-static int delete_key(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key)
+/* Inlined: a call would cost a DELETE 20 instructions a row. */
+__attribute__((always_inline)) static inline int delete_key(pt_writer *writer, pt_lmdb_tree *tree,
+                                                            pt_slice key)
 {
     pt_lmdb_old old;
     int mdb_rc;
@@ -361,6 +381,34 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
     int mdb_rc = put_value(writer, tree_of(writer, key), key, record);
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK
                                  : fail_write(writer, mdb_rc, "restoring a record", error);
+}
+
+bool pt_lmdb_write_is_small(const pt_writer *writer)
+{
+    enum { OPERATIONS_MAX = 100, BYTES_MAX = 1 << 16 };
+    return writer->scattered <= OPERATIONS_MAX && writer->bytes <= BYTES_MAX;
+}
+
+/* Does not check the room in the map either: these commits have taken place, and deletions may be
+ * among them that make room. */
+static int write_tail(pt_writer *writer, pt_error *error)
+{
+    const pt_lmdb_log *log = writer->store->log;
+    uint32_t end = log->chain.end;
+    int64_t clock = pt_tail_clock(log->tail, end);
+    int mdb_rc = MDB_SUCCESS;
+    for (const pt_tail_node *node = pt_tail_seek(log->tail, (pt_slice){0}, end, PT_FORWARD);
+         mdb_rc == MDB_SUCCESS && node != NULL;
+         node = pt_tail_step(log->tail, node, end, PT_FORWARD)) {
+        pt_slice key = pt_tail_key(node);
+        pt_lmdb_tree *tree = tree_of(writer, key);
+        mdb_rc = node->deletes ? delete_key(writer, tree, key)
+                               : put_value(writer, tree, key, pt_tail_record(node));
+    }
+    writer->must_commit = true;
+    writer->next.state.clock = clock > writer->next.state.clock ? clock : writer->next.state.clock;
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                 : fail_write(writer, mdb_rc, "writing what its log holds", error);
 }
 
 void pt_lmdb_write_insist(pt_writer *writer)
@@ -435,6 +483,22 @@ static void make_nonce(const pt_writer *writer, uint8_t nonce[PT_FORMAT_NONCE_SI
     pt_put_le64(nonce, pt_get_le64(nonce) + writer->next.state.version);
 }
 
+/* In the state, and whether there is one in the header. */
+static int name_log(pt_writer *writer)
+{
+    pt_format_state *state = &writer->next.state;
+    const pt_lmdb_log *log = writer->store->log;
+    uint64_t before = state->log_id;
+    state->log_id = log != NULL ? log->next_id : 0;
+    state->sync = writer->sync;
+    if ((before != 0) == (state->log_id != 0)) {
+        return MDB_SUCCESS;
+    }
+    uint8_t header[PT_FORMAT_HEADER_SIZE];
+    pt_format_write_header(header, state->log_id != 0);
+    return put_meta(writer, pt_format_header_key(), pt_slice_of(header, sizeof header));
+}
+
 static int put_next_state(pt_writer *writer, const pt_commit *commit)
 {
     pt_format_state *state = &writer->next.state;
@@ -447,9 +511,13 @@ static int put_next_state(pt_writer *writer, const pt_commit *commit)
         state->next_table_id = commit->next_table_id;
     }
     make_nonce(writer, state->nonce);
-    uint8_t bytes[PT_FORMAT_STATE_SIZE];
-    pt_format_write_state(state, bytes);
-    return put_meta(writer, pt_format_state_key(), pt_slice_of(bytes, sizeof bytes));
+    int mdb_rc = name_log(writer);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
+    size_t size = pt_format_write_state(state, bytes);
+    return put_meta(writer, pt_format_state_key(), pt_slice_of(bytes, size));
 }
 
 /* The state comes last: the dictionary's new size is part of it. */
@@ -462,7 +530,7 @@ static int put_commit_records(pt_writer *writer, const pt_commit *commit)
     return mdb_rc == MDB_SUCCESS ? put_next_state(writer, commit) : mdb_rc;
 }
 
-/* --- LMDB's commit, and what its failure means --- */
+/* --- LMDB's commit --- */
 
 enum { COMMITS_BETWEEN_READER_CHECKS = 256 };
 
@@ -481,75 +549,6 @@ static int call_mdb_commit(const pt_lmdb_store *store, MDB_txn *txn, pt_sync syn
     mdb_env_set_flags(env, MDB_NOSYNC | MDB_NOMETASYNC, 0);
     mdb_env_set_flags(env, flags, 1);
     return mdb_txn_commit(txn);
-}
-
-/* Compares the nonce of the newest version with this commit's. Fails if it cannot be read. */
-static int find_own_commit(pt_lmdb_store *store, const pt_format_state *state, bool *found,
-                           pt_error *error)
-{
-    MDB_txn *txn;
-    pt_format_state newest;
-    int mdb_rc = mdb_txn_begin(store->env.env, NULL, MDB_RDONLY, &txn);
-    if (mdb_rc == MDB_PANIC) {
-        atomic_store(&store->broken, true);
-    }
-    if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "looking for a commit that failed");
-    }
-    int rc = pt_lmdb_read_state(store, txn, &newest, error);
-    mdb_txn_abort(txn);
-    *found = rc == SQLITE_OK && memcmp(newest.nonce, state->nonce, PT_FORMAT_NONCE_SIZE) == 0;
-    return rc;
-}
-
-/*
- * After LMDB has failed to write a root page it begins no transaction any more. The map still shows
- * which root page is the newest, and that is what the next one to open the file will see.
- */
-static bool is_newest_root(const pt_lmdb_store *store, const pt_format_state *state)
-{
-    MDB_envinfo info;
-    mdb_env_info(store->env.env, &info);
-    return info.me_last_txnid == state->version;
-}
-
-static bool commit_took_place(pt_lmdb_store *store, const pt_format_state *state)
-{
-    bool found = false;
-    pt_error ignored = PT_ERROR_NONE;
-    if (find_own_commit(store, state, &found, &ignored) != SQLITE_OK) {
-        found = is_newest_root(store, state);
-    }
-    pt_error_clear(&ignored);
-    return found;
-}
-
-static int flush_file(const pt_lmdb_store *store)
-{
-    int fd;
-    mdb_env_get_fd(store->env.env, &fd);
-    return fdatasync(fd);
-}
-
-/*
- * A commit that LMDB reports as failed may have taken place: the root page was written, and what
- * came after it failed. To report it as failed would be wrong, because everybody sees it.
- */
-static int judge_failed_commit(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,
-                               int mdb_rc, pt_error *error)
-{
-    if (!commit_took_place(store, state)) {
-        return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
-                            "committing");
-    }
-    /* Visible, but was it flushed? A flush that succeeds now makes up for the one that failed. */
-    if (store->fd < 0 || sync != PT_SYNC_FULL || flush_file(store) == 0) {
-        return SQLITE_OK;
-    }
-    return pt_error_set(error, SQLITE_IOERR,
-                        "store %Q: the commit took place, but may be lost when the power fails "
-                        "(%s); check the disk",
-                        store->base.path, mdb_strerror(mdb_rc));
 }
 
 /*
@@ -579,7 +578,8 @@ static void note_commit(pt_lmdb_store *store, const pt_format_state *state)
     pt_dictionary_commit(store->base.dictionary);
     pt_lmdb_note_clock(store, state->clock);
     extend_file(store);
-    if (++store->commits % COMMITS_BETWEEN_READER_CHECKS == 0) {
+    /* One that empties the log stands for many commits. */
+    if (++store->commits % COMMITS_BETWEEN_READER_CHECKS == 0 || pt_log_has_tail(store)) {
         mdb_reader_check(store->env.env, NULL);
     }
 }
@@ -593,14 +593,15 @@ static int commit_txn(pt_writer *writer, pt_sync sync, pt_error *error)
     pt_lmdb_store *store = writer->store;
     const pt_format_state *state = &writer->next.state;
     int mdb_rc = call_mdb_commit(store, writer->txn, sync);
-    int rc =
-        mdb_rc == MDB_SUCCESS ? SQLITE_OK : judge_failed_commit(store, state, sync, mdb_rc, error);
+    int rc = mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                   : pt_lmdb_judge_failed_commit(store, state, sync, mdb_rc, error);
     if (rc == SQLITE_OK) {
         note_commit(store, state);
         /* The mutex is for snapshots, which are begun without the writer lock. */
         pthread_mutex_lock(&store->mutex);
         store->committed = writer->next;
         pthread_mutex_unlock(&store->mutex);
+        pt_log_note_lmdb_commit(store);
     }
     end_writer(writer, rc == SQLITE_OK ? PT_WRITER_COMMITTED : PT_WRITER_FAILED);
     return rc;
@@ -640,7 +641,9 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
     PT_ASSERT(is_writing(writer));
     /* First the file's name, if it is new: a durable commit in a file without a durable name would
      * be lost with the file. */
-    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_make_name_durable(store, error) : SQLITE_OK;
+    pt_sync sync = pt_log_sync_of(store, writer->next.state.log_id, commit->sync);
+    writer->sync = sync;
+    int rc = sync == PT_SYNC_FULL ? pt_lmdb_make_name_durable(store, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(writer);
         return rc;
@@ -656,5 +659,5 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
         pt_lmdb_write_abort(writer);
         return rc;
     }
-    return commit_txn(writer, commit->sync, error);
+    return commit_txn(writer, sync, error);
 }

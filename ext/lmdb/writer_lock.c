@@ -5,6 +5,7 @@
 #include "base/sqlite.h"
 #include "base/ticks.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/log_use.h"
 #include "lmdb/registry.h"
 #include "lmdb/txn.h"
 #include "lmdb/writer.h"
@@ -15,7 +16,33 @@ static int fail_being_written(pt_error *error, const pt_lmdb_store *store, const
                         holder);
 }
 
-static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error)
+/* Learns what others have committed, to the file and to the log. If a failed write has broken the
+ * environment, the next snapshot opens it again, and until then nothing is known. */
+static int catch_up_with_others(pt_lmdb_store *store, pt_error *error)
+{
+    uint64_t number;
+    pt_lmdb_log *log = store->log;
+    int rc = pt_lmdb_txn_correct_number(store, log->seen, &number, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool had_log = log->state.log_id != 0;
+    log->is_locked_blindly = number == 0 && !had_log;
+    if (log->is_locked_blindly) {
+        log->seen = 0;
+        return SQLITE_OK;
+    }
+    rc = had_log || number != log->seen ? pt_log_catch_up(store, number, error) : SQLITE_OK;
+    if (rc == SQLITE_CORRUPT && !had_log) { /* the snapshot that follows says so, too */
+        pt_error_clear(error);
+        log->is_locked_blindly = true;
+        rc = SQLITE_OK;
+    }
+    return rc;
+}
+
+static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, bool checks_name,
+                          pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_WRITER, true, deadline);
     if (rc == SQLITE_BUSY) {
@@ -26,9 +53,9 @@ static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *
     }
     /* Looked at under the lock: pt_compact puts another file in the place of this one while it
      * holds the lock. */
-    rc = pt_lmdb_check_name(store, SQLITE_READONLY_DBMOVED, error);
+    rc = checks_name ? pt_lmdb_check_name(store, SQLITE_READONLY_DBMOVED, error) : SQLITE_OK;
     if (rc == SQLITE_OK) {
-        rc = pt_lmdb_txn_correct_number(store, error);
+        rc = catch_up_with_others(store, error);
     }
     if (rc != SQLITE_OK) {
         pt_lock_release(store->fd, PT_LOCK_WRITER);
@@ -76,6 +103,26 @@ static void renew(pt_lmdb_store *store)
     pt_error_clear(&ignored);
 }
 
+/* First the queue, against the other sessions of this process; then the file, against other
+ * processes. All sessions of a process lock the file through one descriptor, so the file's lock
+ * does not keep them apart. */
+static int take_lock(pt_lmdb_store *store, pt_deadline deadline, bool checks_name, pt_error *error)
+{
+    int rc = pt_writer_queue_enter(&store->queue, deadline);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_NOMEM
+                   ? pt_error_nomem(error)
+                   : fail_being_written(error, store, "another connection of this process");
+    }
+    rc = store->fd >= 0 ? lock_data_file(store, deadline, checks_name, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        pt_writer_queue_leave(&store->queue);
+        return rc;
+    }
+    pt_lmdb_change_writer_state(store, PT_WRITER_FREE, PT_WRITER_HELD);
+    return SQLITE_OK;
+}
+
 static int fail_read_only(pt_error *error, const pt_lmdb_store *store)
 {
     return pt_error_set(error, SQLITE_READONLY,
@@ -96,26 +143,16 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
     if (base->read_only) {
         return fail_read_only(error, store);
     }
-    /* First the queue, against the other sessions of this process; then the file, against other
-     * processes. All sessions of a process lock the file through one descriptor, so the file's lock
-     * does not keep them apart. */
-    pt_deadline deadline = pt_deadline_in(wait_ms);
-    int rc = pt_writer_queue_enter(&store->queue, deadline);
-    if (rc != SQLITE_OK) {
-        return rc == SQLITE_NOMEM
-                   ? pt_error_nomem(error)
-                   : fail_being_written(error, store, "another connection of this process");
-    }
-    rc = store->fd >= 0 ? lock_data_file(store, deadline, error) : SQLITE_OK;
-    if (rc != SQLITE_OK) {
-        pt_writer_queue_leave(&store->queue);
-        return rc;
-    }
-    pt_lmdb_change_writer_state(store, PT_WRITER_FREE, PT_WRITER_HELD);
-    if (store->reserve.touched) {
+    int rc = take_lock(store, pt_deadline_in(wait_ms), true, error);
+    if (rc == SQLITE_OK && store->reserve.touched) {
         renew(store);
     }
-    return SQLITE_OK;
+    return rc;
+}
+
+int pt_lmdb_lock_to_close(pt_lmdb_store *store, pt_error *error)
+{
+    return take_lock(store, 0, false, error);
 }
 
 /*
@@ -143,12 +180,18 @@ void pt_lmdb_unlock(pt_store *base)
     }
     /* Everything that the lock guards comes before its release. */
     pt_dictionary_withdraw(base->dictionary);
+    if (store->log != NULL && store->log->commit.is_written) {
+        pt_log_publish(store);
+    }
     if (store->fd >= 0 && store->last_timestamp > atomic_load(&store->newest_clock) &&
         store->last_timestamp > pt_ticks_now()) {
         store_last_timestamp(store);
     }
     if (store->reserve.touched) {
         renew(store);
+    }
+    if (pt_log_has_tail(store)) {
+        pt_log_limit(store);
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_FREE);
     /* The file first. Otherwise the next session in the queue would lock the file through the same

@@ -5,10 +5,13 @@
 #ifndef PT_LMDB_WRITER_LOCK_H
 #define PT_LMDB_WRITER_LOCK_H
 
-#include "store/engine.h"
+#include "lmdb/registry.h"
 
 int pt_lmdb_lock(pt_store *store, int wait_ms, pt_error *error);
 void pt_lmdb_unlock(pt_store *store);
 int64_t pt_lmdb_next_timestamp(pt_store *store);
+
+/* At the last close: also if the file has lost its name. Does not wait. */
+int pt_lmdb_lock_to_close(pt_lmdb_store *store, pt_error *error);
 
 #endif

@@ -14,7 +14,7 @@
  *
  *     lock, snapshot_begin
  *     ... statements collect their writes in a memtable ...
- *     write_begin, write_put / write_delete / write_restore ..., write_commit
+ *     write_begin, write_put / write_delete / write_restore ..., write_commit, write_publish
  *     unlock
  *
  * Threads: different connections call the methods at the same time. One snapshot and its cursors
@@ -60,7 +60,7 @@ typedef enum pt_direction { PT_FORWARD, PT_BACKWARD } pt_direction;
  */
 typedef struct pt_snapshot {
     pt_store *store;
-    uint64_t version;            /* increases with each commit, but restarts after `compact` */
+    uint64_t version;            /* no two commits have the same, until `compact` */
     uint64_t catalog_generation; /* changes with each table that is created or dropped */
     uint32_t next_table_id;
     int64_t clock; /* the last timestamp assigned before this version was committed */
@@ -98,7 +98,8 @@ typedef struct pt_store_info {
     int64_t file_bytes;    /* of the data file; what is mapped for a private store */
     int64_t used_bytes;    /* without free pages */
     int64_t page_size;     /* bytes */
-    int64_t version;       /* of the newest commit */
+    int64_t version;       /* of the newest commit to the data file */
+    int64_t logged;        /* commits that are in the log only */
     int64_t clock;         /* the last timestamp that it assigned */
     int64_t readers;       /* snapshots in use, by all processes */
     int64_t oldest_reader; /* the version of the oldest of them; 0: no snapshot is in use */
@@ -214,6 +215,9 @@ struct pt_engine {
     int (*counts)(pt_snapshot *snapshot, uint32_t table_id, pt_table_counts *counts,
                   pt_error *error);
 
+    /* False only if the table has no chunks. */
+    int (*has_chunks)(pt_snapshot *snapshot, uint32_t table_id, bool *any, pt_error *error);
+
     /* --- Administration --- */
 
     int (*info)(pt_store *store, pt_store_info *info, pt_error *error);
@@ -246,6 +250,13 @@ struct pt_engine {
     int (*compact)(pt_store *store, int wait_ms, const pt_watch *watch, int64_t *bytes,
                    pt_error *error);
 
+    /*
+     * For a store that cannot be opened because its log is missing or damaged: gives up the commits
+     * in it, but for those before the damage. Sets *kept to their number (-1: the store has no log)
+     * and *clock to the last timestamp that is left. SQLITE_BUSY if the store is open anywhere.
+     */
+    int (*forget_log)(const char *path, int64_t *kept, int64_t *clock, pt_error *error);
+
     /* --- Writing, with the lock held --- */
 
     int (*write_begin)(pt_store *store, pt_writer **writer, pt_error *error);
@@ -262,15 +273,19 @@ struct pt_engine {
     /* Makes the key what it is in an older snapshot: gives it that record, or deletes it. */
     int (*write_restore)(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error);
     /*
-     * Makes all writes visible at once, with the dictionary ids assigned since the last commit, and
-     * durable as commit->sync says. Frees the writer, also on failure. After a failure the store
-     * has none of the writes, unless the text says that the commit took place but may be lost
-     * (SQLITE_IOERR). SQLITE_FULL: the disk or the map is full.
+     * Makes all writes visible at once, at the latest by write_publish, with the dictionary ids
+     * assigned since the last commit, and durable as commit->sync says. Frees the writer, also on
+     * failure. After a failure the store has none of the writes, unless the text says that the
+     * commit took place but may be lost (SQLITE_IOERR). SQLITE_FULL: the disk or the map is full.
      */
     int (*write_commit)(pt_writer *writer, const pt_commit *commit, pt_error *error);
     /* Discards all writes and frees the writer. If a write fails, this is all that you may call.
      * NULL is allowed. */
     void (*write_abort)(pt_writer *writer);
+    /* Shows the last commit to everybody, if it is not shown yet, as `unlock` does too. After a
+     * commit that is not shown, write_restore for all its keys, or other writes after that, and
+     * write_commit take its place. */
+    void (*write_publish)(pt_store *store);
 };
 
 /* The name and version of the engine's library, e.g. "LMDB 0.9.24". */

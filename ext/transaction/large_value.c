@@ -245,10 +245,10 @@ bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
 
 static int ask_snapshot(pt_view *view, uint32_t table_id, pt_chunks_known *answer, pt_error *error)
 {
-    pt_table_counts counts;
-    int rc = view->snapshot->store->engine->counts(view->snapshot, table_id, &counts, error);
+    bool any;
+    int rc = view->snapshot->store->engine->has_chunks(view->snapshot, table_id, &any, error);
     if (rc == SQLITE_OK) {
-        *answer = (pt_chunks_known){.table_id = table_id, .known = true, .any = counts.chunks != 0};
+        *answer = (pt_chunks_known){.table_id = table_id, .known = true, .any = any};
     }
     return rc;
 }

@@ -432,6 +432,7 @@ void pt_session_commit(pt_session *session)
     PT_ASSERT(session->rows == 0 && phase_of(session) != SESSION_WRITING);
     pt_savepoints_clear(&session->savepoints);
     if (session->writing && !session->in_doubt) {
+        session->store->engine->write_publish(session->store);
         end_writing(session);
     }
 }

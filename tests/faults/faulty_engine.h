@@ -235,6 +235,8 @@ static inline void make_faulty(pt_store *store)
     faulty_engine.counts = engine->counts;
     faulty_engine.info = engine->info;
     faulty_engine.write_abort = engine->write_abort;
+    faulty_engine.write_publish = engine->write_publish;
+    faulty_engine.has_chunks = engine->has_chunks;
     store->engine = &faulty_engine;
     fault_none();
     faulty_locked = false;

@@ -7,13 +7,14 @@
 
 #include <signal.h>
 
-#include "faults/system_calls.h"
+#include "faults/call_facts.h"
 
 /* How much of its last call a process still makes. */
 typedef enum mortal_death {
     DIES_BEFORE,
-    DIES_WITHIN, /* a write: half of it, whole sectors; other calls: before */
-    DIES_AFTER,  /* a write: before the change of shared memory that follows it */
+    DIES_WITHIN, /* a write: half of it, whole sectors, but any bytes of a log; other calls: before
+                  */
+    DIES_AFTER,  /* a write or a sync: before the change of shared memory that follows it */
     DEATHS,
 } mortal_death;
 
@@ -31,10 +32,17 @@ static inline bool mortal_changes(const system_call *call)
            (call->kind == CALL_OPEN && (call->flags & (O_CREAT | O_TRUNC)) != 0);
 }
 
+static inline bool mortal_is_of_log(const system_call *call)
+{
+    const char *path = path_of(call);
+    return path != NULL && ends_with(path, "-log");
+}
+
 static inline void mortal_write(const system_call *call, bool whole)
 {
     struct iovec part = call->parts[0];
-    part.iov_len = part.iov_len / 2 / MORTAL_SECTOR * MORTAL_SECTOR;
+    size_t unit = mortal_is_of_log(call) ? 1 : MORTAL_SECTOR;
+    part.iov_len = part.iov_len / 2 / unit * unit;
     const struct iovec *parts = whole ? call->parts : &part;
     int count = whole ? call->part_count : 1;
     if (call->offset < 0) {
@@ -44,13 +52,18 @@ static inline void mortal_write(const system_call *call, bool whole)
     }
 }
 
+/* Half of a record is none; and where half of a record is overwritten, it is none any more. */
 static inline void mortal_die(const system_call *call)
 {
+    bool done = mortal_way == DIES_AFTER;
     if (call->kind == CALL_WRITE && mortal_way != DIES_BEFORE) {
         mortal_write(call, mortal_way == DIES_AFTER);
-        if (mortal_way == DIES_AFTER && mortal_note != NULL) {
-            mortal_note(call);
-        }
+        done = done || (mortal_is_of_log(call) && is_nothing(call));
+    } else if (call->kind == CALL_SYNC && mortal_way == DIES_AFTER && call->fd >= 0) {
+        syscall(SYS_fsync, call->fd);
+    }
+    if (done && mortal_note != NULL) {
+        mortal_note(call);
     }
     raise(SIGKILL);
 }

@@ -30,7 +30,7 @@ typedef enum system_call_kind {
     CALL_WRITE, /* write, pwrite, writev */
     CALL_SYNC,  /* fsync, fdatasync, msync, sync_file_range */
     CALL_SIZE,  /* ftruncate */
-    CALL_ROOM,  /* fallocate */
+    CALL_ROOM,  /* fallocate; posix_fallocate, which makes the file larger */
     CALL_NAME,  /* link, unlink, rename, mkdtemp: a folder changes */
     CALL_LOOK, /* stat, fstat, fstatfs, access, realpath, lseek, fcntl that asks for a lock's holder
                 */
@@ -46,7 +46,7 @@ typedef struct system_call {
     int fd;                    /* -1 for a call by path */
     const char *path;          /* of the file, or of the second of two; NULL for a call by fd */
     const char *from;          /* of the first of two */
-    const struct iovec *parts; /* the bytes to write; of a read only the size */
+    const struct iovec *parts; /* the bytes to write; of a read and posix_fallocate only the size */
     int part_count;
     off_t offset; /* -1: where the file stands; the new size for CALL_SIZE */
     int flags;    /* of open, of fallocate */
@@ -291,6 +291,19 @@ int fallocate(int fd, int mode, off_t offset, off_t size)
     return (int)system_call_outcome(verdict, system_call_is_made(verdict)
                                                  ? syscall(SYS_fallocate, fd, mode, offset, size)
                                                  : -1);
+}
+
+int posix_fallocate(int fd, off_t offset, off_t size)
+{
+    const system_call call = {.kind = CALL_ROOM,
+                              .name = "posix_fallocate",
+                              .fd = fd,
+                              .parts = &(struct iovec){.iov_len = (size_t)size},
+                              .part_count = 1,
+                              .offset = offset};
+    system_call_verdict verdict = system_call_judged(&call);
+    long made = system_call_is_made(verdict) ? syscall(SYS_fallocate, fd, 0, offset, size) : 0;
+    return verdict.error != 0 ? verdict.error : made != 0 ? errno : 0;
 }
 
 int link(const char *from, const char *to)

@@ -13,12 +13,15 @@ enum {
     NS_PER_SECOND = 1000000000,
     NS_PER_MS = 1000000,
     POLL_NS = 100000, /* between two tries, times 0.5 to 1.5; if it grew, writers would starve */
+    SLICE_NS = 2 * NS_PER_MS, /* pt_writer_queue_leave */
+    NAP_NS = NS_PER_MS / 2,
 };
 
 struct pt_queue_place {
     pt_queue_place *next;
     pthread_cond_t condition;
     bool granted;
+    bool called; /* is awake, or soon will be */
 };
 
 /* --- Between processes --- */
@@ -157,22 +160,42 @@ static void remove_place(pt_writer_queue *queue, pt_queue_place *place)
     }
 }
 
+/* The lock passes to a session that has waited, and is no longer in the queue. */
+static void grant(pt_writer_queue *queue, pt_queue_place *place)
+{
+    remove_place(queue, place);
+    place->granted = true;
+    queue->taken = true;
+    queue->passed_at = monotonic_ns();
+}
+
+/* Sleeps until the place is called, or the deadline. A session that was called in vain looks again
+ * after a nap: to wake it after each commit would slow down the one that commits. */
+static void sleep_in_queue(pt_writer_queue *queue, pt_queue_place *place, pt_deadline deadline)
+{
+    pt_deadline nap = place->called ? monotonic_ns() + NAP_NS : deadline;
+    pt_deadline until = nap < deadline ? nap : deadline;
+    const struct timespec time = {
+        .tv_sec = (time_t)(until / NS_PER_SECOND),
+        .tv_nsec = (long)(until % NS_PER_SECOND),
+    };
+    pthread_cond_timedwait(&place->condition, &queue->mutex, &time);
+}
+
 /* Each place has a condition of its own: a broadcast would wake all sessions for one to go on. */
 static int wait_in_queue(pt_writer_queue *queue, pt_deadline deadline)
 {
-    const struct timespec until = {
-        .tv_sec = (time_t)(deadline / NS_PER_SECOND),
-        .tv_nsec = (long)(deadline % NS_PER_SECOND),
-    };
     pt_queue_place place = {0};
     if (pthread_cond_init(&place.condition, &queue->monotonic) != 0) {
         return SQLITE_NOMEM;
     }
     append_place(queue, &place);
-    int waited = 0;
-    while (!place.granted && waited == 0) {
-        waited = pthread_cond_timedwait(&place.condition, &queue->mutex, &until);
-    }
+    do {
+        sleep_in_queue(queue, &place, deadline);
+        if (!place.granted && !queue->taken) {
+            grant(queue, &place);
+        }
+    } while (!place.granted && !pt_deadline_has_passed(deadline));
     /* A place granted at the deadline counts, and is out of the queue already. */
     if (!place.granted) {
         remove_place(queue, &place);
@@ -185,22 +208,28 @@ int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline)
 {
     pthread_mutex_lock(&queue->mutex);
     int rc = queue->taken ? wait_in_queue(queue, deadline) : SQLITE_OK;
-    queue->taken = true; /* by this session, or still by another if this one has given up */
+    queue->taken |= rc == SQLITE_OK;
     pthread_mutex_unlock(&queue->mutex);
     return rc;
 }
 
+/*
+ * Waking a thread takes longer than many commits do, and the lock would be idle meanwhile. So
+ * within its slice of time the session that leaves may come back before the next one is awake.
+ */
 void pt_writer_queue_leave(pt_writer_queue *queue)
 {
     pthread_mutex_lock(&queue->mutex);
     pt_queue_place *next = queue->first;
-    if (next == NULL) {
-        queue->taken = false;
-    } else {
-        /* `taken` stays true: a session that comes now must not overtake this one. */
-        remove_place(queue, next);
-        next->granted = true;
-        pthread_cond_signal(&next->condition); /* mutex held: afterwards its place may be gone */
+    queue->taken = false;
+    bool is_over = monotonic_ns() - queue->passed_at >= SLICE_NS;
+    if (next != NULL && is_over) {
+        grant(queue, next);
+    }
+    /* With the mutex held: afterwards the place may be gone. */
+    if (next != NULL && (is_over || !next->called)) {
+        next->called = true;
+        pthread_cond_signal(&next->condition);
     }
     pthread_mutex_unlock(&queue->mutex);
 }

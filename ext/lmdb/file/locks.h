@@ -17,6 +17,7 @@ typedef enum pt_lock_byte {
     PT_LOCK_GATE,     /* exclusive while an environment is being opened or closed */
     PT_LOCK_WRITER,   /* exclusive from the first write to the end of the commit */
     PT_LOCK_PRESENCE, /* shared while the store is open */
+    PT_LOCK_LOG,      /* shared while the log is used (lmdb/log.h), exclusive to remove it */
 } pt_lock_byte;
 
 /* A point of the monotonic clock in ns; 0: it has passed. */
@@ -42,21 +43,23 @@ int pt_lock_look(int fd, pt_lock_byte byte, bool *held);
 
 typedef struct pt_queue_place pt_queue_place;
 
-/* The sessions of this process that want the writer lock: first come, first served. Only one at a
- * time polls for the lock between processes. */
+/* The sessions of this process that want the writer lock: first come, first served, except that the
+ * one that had it may overtake for a short time. Only one at a time polls for the lock between
+ * processes. */
 typedef struct pt_writer_queue {
     pthread_mutex_t mutex;
     pthread_condattr_t monotonic; /* the clock of deadlines */
     bool taken;
     pt_queue_place *first, *last; /* waiting sessions */
+    int64_t passed_at;            /* when the lock was last given to one that had waited */
 } pt_writer_queue;
 
 /* False if the system refuses. */
 bool pt_writer_queue_init(pt_writer_queue *queue);
 void pt_writer_queue_destroy(pt_writer_queue *queue);
 
-/* Waits until no session before this one holds or wants the lock. SQLITE_OK; SQLITE_BUSY when the
- * deadline has passed; SQLITE_NOMEM. */
+/* Waits until no session holds the lock, or is to have it before this one. SQLITE_OK; SQLITE_BUSY
+ * when the deadline has passed; SQLITE_NOMEM. */
 int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline);
 
 /* Lets the next session in. May be called from any thread. */

@@ -36,10 +36,20 @@ static bool network_is_allowed(void)
     return setting != NULL && strcmp(setting, "allow") == 0;
 }
 
-int pt_lmdb_check_network(int fd, const char *path, pt_error *error)
+static const char *find_network(int fd)
 {
     struct statfs place;
-    const char *name = fstatfs(fd, &place) == 0 ? network_name_of((uint32_t)place.f_type) : NULL;
+    return fstatfs(fd, &place) == 0 ? network_name_of((uint32_t)place.f_type) : NULL;
+}
+
+bool pt_lmdb_is_on_network(int fd)
+{
+    return find_network(fd) != NULL;
+}
+
+int pt_lmdb_check_network(int fd, const char *path, pt_error *error)
+{
+    const char *name = find_network(fd);
     if (name == NULL || network_is_allowed()) {
         return SQLITE_OK;
     }

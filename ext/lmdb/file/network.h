@@ -5,6 +5,8 @@
 #ifndef PT_LMDB_FILE_NETWORK_H
 #define PT_LMDB_FILE_NETWORK_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /*
@@ -12,5 +14,8 @@
  * PTABLE_NETWORK is "allow". A file system that is not known to be one is accepted.
  */
 int pt_lmdb_check_network(int fd, const char *path, pt_error *error);
+
+/* True if the file is on one, allowed or not. */
+bool pt_lmdb_is_on_network(int fd);
 
 #endif

@@ -35,7 +35,8 @@
  *                write to it; features of the third may be ignored
  *     "current"  the state, replaced by every commit: 16 bytes nonce, u64 id of the LMDB
  *                transaction, u64 catalogue generation, i64 last timestamp given out, u32 next
- *                table id, u16 highest name id, u16 highest shape id
+ *                table id, u16 highest name id, u16 highest shape id. While a log is in use
+ *                (lmdb/log.h) also u64 its id, u64 what the commit promised (pt_sync)
  *     "n" id     u16 name id in the key; the property name, UTF-8
  *     "s" id     u16 shape id in the key; the shape's description (entity/shape.h)
  *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
@@ -64,10 +65,11 @@ enum {
                             checksums (entity/record.h) */
     FEATURE_INDEXES = 4, /* indexes (transaction/index_directory.h), which all writers must keep */
     FEATURE_PROPERTIES =
-        8, /* of tables (transaction/table_directory.h), which they must keep, too */
+        8,            /* of tables (transaction/table_directory.h), which they must keep, too */
+    FEATURE_LOG = 16, /* while the state names a log (lmdb/log.h) */
     /* without one: an older store */
     EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT | FEATURE_INDEXES | FEATURE_PROPERTIES,
-    KNOWN_TO_OPEN = EVERY_STORE,
+    KNOWN_TO_OPEN = EVERY_STORE | FEATURE_LOG,
     KNOWN_TO_WRITE = 0,
 };
 
@@ -162,11 +164,11 @@ bool pt_format_is_counts_key(pt_slice key, uint32_t *table_id)
     return true;
 }
 
-void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
+void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE], bool has_log)
 {
     memset(bytes, 0, PT_FORMAT_HEADER_SIZE);
     memcpy(bytes, STORE_MAGIC, sizeof STORE_MAGIC);
-    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, EVERY_STORE);
+    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, EVERY_STORE | (has_log ? FEATURE_LOG : 0));
     pt_seal(pt_format_header_key(), bytes, PT_FORMAT_HEADER_SIZE);
 }
 
@@ -197,7 +199,8 @@ pt_format_kind pt_format_read_header(pt_slice record)
     return PT_FORMAT_OURS;
 }
 
-void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE])
+size_t pt_format_write_state(const pt_format_state *state,
+                             uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE])
 {
     memcpy(bytes, state->nonce, PT_FORMAT_NONCE_SIZE);
     pt_put_le64(bytes + 16, state->version);
@@ -206,7 +209,14 @@ void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT
     pt_put_le32(bytes + 40, state->next_table_id);
     pt_put_le16(bytes + 44, state->names);
     pt_put_le16(bytes + 46, state->shapes);
-    pt_seal(pt_format_state_key(), bytes, PT_FORMAT_STATE_SIZE);
+    size_t size = PT_FORMAT_STATE_SIZE;
+    if (state->log_id != 0) {
+        pt_put_le64(bytes + 48, state->log_id);
+        pt_put_le64(bytes + 56, state->sync);
+        size = PT_FORMAT_LOGGED_STATE_SIZE;
+    }
+    pt_seal(pt_format_state_key(), bytes, size);
+    return size;
 }
 
 bool pt_format_read_state(pt_slice record, pt_format_state *state)
@@ -222,6 +232,9 @@ bool pt_format_read_state(pt_slice record, pt_format_state *state)
     state->next_table_id = pt_get_le32(record.data + 40);
     state->names = pt_get_le16(record.data + 44);
     state->shapes = pt_get_le16(record.data + 46);
+    state->log_id = record.size >= PT_FORMAT_LOGGED_STATE_SIZE ? pt_get_le64(record.data + 48) : 0;
+    uint64_t sync = state->log_id != 0 ? pt_get_le64(record.data + 56) : PT_SYNC_OFF;
+    state->sync = sync <= PT_SYNC_FULL ? (pt_sync)sync : PT_SYNC_OFF;
     return state->clock >= 0 && state->clock <= PT_TICKS_MAX && state->next_table_id != 0 &&
            state->next_table_id <= PT_TABLE_ID_LIMIT;
 }

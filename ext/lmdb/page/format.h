@@ -49,6 +49,7 @@ enum {
     PT_FORMAT_NONCE_SIZE = 16,
     PT_FORMAT_HEADER_SIZE = 20 + PT_SEAL_SIZE,
     PT_FORMAT_STATE_SIZE = 48 + PT_SEAL_SIZE,
+    PT_FORMAT_LOGGED_STATE_SIZE = 64 + PT_SEAL_SIZE,
     PT_FORMAT_COUNTS_SIZE = 24 + PT_SEAL_SIZE,
     PT_FORMAT_BUCKET_SIZE = 8 + PT_SEAL_SIZE,
 };
@@ -62,6 +63,8 @@ typedef struct pt_format_state {
     uint32_t next_table_id;
     uint16_t names;  /* highest name id of the dictionary */
     uint16_t shapes; /* highest shape id */
+    uint64_t log_id; /* of the log that holds later commits; 0: none */
+    pt_sync sync;    /* how durable the commit is; kept only if there is a log */
 } pt_format_state;
 
 typedef enum pt_format_kind {
@@ -85,10 +88,13 @@ bool pt_format_is_name_key(pt_slice key, uint16_t *id);
 bool pt_format_is_shape_key(pt_slice key, uint16_t *id);
 bool pt_format_is_counts_key(pt_slice key, uint32_t *table_id);
 
-void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE]);
+/* A store that has a log must not be opened by a program that does not know logs. */
+void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE], bool has_log);
 pt_format_kind pt_format_read_header(pt_slice record);
 
-void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE]);
+/* Returns the size: PT_FORMAT_STATE_SIZE if there is no log. */
+size_t pt_format_write_state(const pt_format_state *state,
+                             uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE]);
 
 /* False if the record is damaged or too short, or has values that no commit writes. */
 bool pt_format_read_state(pt_slice record, pt_format_state *state);

@@ -50,10 +50,10 @@ static void missing_state_is_reported(void **state)
 
 static void put_state(uint16_t names, uint16_t shapes)
 {
-    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     pt_format_state stored = {.next_table_id = 2, .names = names, .shapes = shapes};
-    pt_format_write_state(&stored, bytes);
-    raw_put(NULL, pt_format_state_key(), pt_slice_of(bytes, sizeof bytes));
+    size_t size = pt_format_write_state(&stored, bytes);
+    raw_put(NULL, pt_format_state_key(), pt_slice_of(bytes, size));
 }
 
 static void missing_dictionary_is_reported(void **state)

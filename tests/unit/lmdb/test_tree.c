@@ -212,5 +212,7 @@ int main(void)
         store_test(runs_of_deletions_meet_only_their_keys),
         store_test(a_small_commit_copies_three_pages),
     };
+    /* Of commits to the file. */
+    setenv("PTABLE_LOG", "never", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void set_next_id(uint32_t id)
     pt_slice key = pt_format_state_key();
     MDB_val name = {.mv_size = key.size, .mv_data = (void *)(uintptr_t)key.data};
     pt_format_state stored;
-    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     assert_int_equal(mdb_env_create(&env), 0);
     assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
     assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
@@ -61,8 +61,8 @@ static void set_next_id(uint32_t id)
     assert_true(pt_format_read_state(pt_slice_of(value.mv_data, value.mv_size), &stored));
     stored.next_table_id = id;
     stored.version = mdb_txn_id(txn);
-    pt_format_write_state(&stored, bytes);
-    value = (MDB_val){.mv_size = sizeof bytes, .mv_data = bytes};
+    size_t size = pt_format_write_state(&stored, bytes);
+    value = (MDB_val){.mv_size = size, .mv_data = bytes};
     assert_int_equal(mdb_put(txn, dbi, &name, &value, 0), 0);
     assert_int_equal(mdb_txn_commit(txn), 0);
     mdb_env_close(env);

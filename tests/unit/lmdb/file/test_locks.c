@@ -298,6 +298,47 @@ static void first_come_first_served(void **state)
     pt_writer_queue_destroy(&queue);
 }
 
+/* Lets another thread wait for the lock, which this one has, leaves, and comes back at once.
+ * Returns true if it is there before the other one. */
+static bool come_back_first(pt_writer_queue *queue, int64_t passed_at)
+{
+    pthread_t thread;
+    void *result;
+    int order[1];
+    int arrived = 0;
+    waiter other = {.queue = queue, .order = order, .arrived = &arrived};
+    assert_int_equal(pt_writer_queue_enter(queue, pt_deadline_in(60000)), SQLITE_OK);
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_queue, &other), 0);
+    while (!is_last_in_queue(queue, NULL)) {
+        sched_yield();
+    }
+    queue->passed_at = passed_at;
+    pt_writer_queue_leave(queue);
+    assert_int_equal(pt_writer_queue_enter(queue, pt_deadline_in(60000)), SQLITE_OK);
+    bool first = arrived == 0;
+    pt_writer_queue_leave(queue);
+    pthread_join(thread, &result);
+    assert_null(result);
+    assert_int_equal(arrived, 1);
+    return first;
+}
+
+static void a_session_may_come_back_within_its_slice_of_time(void **state)
+{
+    (void)state;
+    pt_writer_queue queue;
+    bool was_first = false;
+    assert_true(pt_writer_queue_init(&queue));
+    for (int tries = 0; tries < 1000 && !was_first; tries++) {
+        was_first = come_back_first(&queue, INT64_MAX);
+    }
+    assert_true(was_first);
+    for (int tries = 0; tries < 10; tries++) {
+        assert_false(come_back_first(&queue, 0));
+    }
+    pt_writer_queue_destroy(&queue);
+}
+
 /* --- Single bytes --- */
 
 static void locks_belong_to_descriptors(void **state)
@@ -365,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_thread_may_unlock, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(threads_take_turns, fixture_setup, fixture_teardown),
         cmocka_unit_test(first_come_first_served),
+        cmocka_unit_test(a_session_may_come_back_within_its_slice_of_time),
         cmocka_unit_test_setup_teardown(locks_belong_to_descriptors, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(an_opener_waits_for_who_lets_go_of_locks_slowly,

@@ -1,0 +1,698 @@
+#include "lmdb/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+#include "lmdb/file/errors.h"
+#include "lmdb/file/permissions.h"
+#include "lmdb/log_load.h"
+
+enum { LOCK_WAIT_MS = 10000 };
+
+int pt_log_new(pt_lmdb_store *store, pt_error *error)
+{
+    pt_lmdb_log *log = sqlite3_malloc64(sizeof *log);
+    if (log == NULL) {
+        return pt_error_nomem(error);
+    }
+    memset(log, 0, sizeof *log);
+    log->files[0].fd = -1;
+    log->files[1].fd = -1;
+    store->log = log;
+    return SQLITE_OK;
+}
+
+typedef struct pt_mapped_word {
+    pt_log_word *word;
+    struct pt_mapped_word *next;
+} pt_mapped_word;
+
+/* Returns 0 or errno. */
+static int map_word(pt_lmdb_store *store, pt_log_word_use use)
+{
+    pt_lmdb_log *log = store->log;
+    pt_mapped_word *mapped = sqlite3_malloc64(sizeof *mapped);
+    if (mapped == NULL) {
+        return ENOMEM;
+    }
+    int problem = pt_log_word_map(store->base.path, use, store->fd, &mapped->word);
+    if (problem != 0) {
+        sqlite3_free(mapped);
+        return problem;
+    }
+    mapped->next = log->mapped;
+    log->mapped = mapped;
+    log->word = mapped->word;
+    return 0;
+}
+
+static void unmap_words(pt_lmdb_log *log)
+{
+    while (log->mapped != NULL) {
+        pt_mapped_word *mapped = log->mapped;
+        log->mapped = mapped->next;
+        pt_log_word_unmap(mapped->word);
+        sqlite3_free(mapped);
+    }
+}
+
+/* --- The file --- */
+
+static void close_file(pt_lmdb_owned *file)
+{
+    if (file->fd >= 0) {
+        pt_lmdb_close_owned(file);
+    }
+    file->fd = -1;
+}
+
+int pt_log_fd(const pt_lmdb_log *log)
+{
+    return log->files[log->file].fd;
+}
+
+/* Where another file is opened while this one may still be needed. */
+static pt_lmdb_owned *other_file(pt_lmdb_log *log)
+{
+    return &log->files[1 - log->file];
+}
+
+static void use_other_file(pt_lmdb_log *log)
+{
+    close_file(&log->files[log->file]);
+    log->file = 1 - log->file;
+}
+
+void pt_log_free(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    if (log == NULL) {
+        return;
+    }
+    store->log = NULL;
+    close_file(&log->files[0]);
+    close_file(&log->files[1]);
+    unmap_words(log);
+    pt_tail_release(log->tail);
+    pt_tail_release(log->commit.tail);
+    pt_buffer_free(&log->commit.record);
+    sqlite3_free(log);
+}
+
+/* --- Errors --- */
+
+int pt_log_fail(pt_error *error, const pt_lmdb_store *store, int problem)
+{
+    const char *path = store->base.path;
+    switch (problem) {
+    case ENOENT:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q: its log %q-log is missing, which has the last commits; "
+                            "bring it back beside the store, or give these commits up with "
+                            "pt_forget_log",
+                            path, path);
+    case ESTALE:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q: %q-log is the log of another store; bring back its own, "
+                            "which has the last commits, or give these up with pt_forget_log",
+                            path, path);
+    case EEXIST:
+    case ENODATA:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q: %q-log or %q-word is a link, has several names, or is not "
+                            "what its name says; bring back the log, which has the last commits, "
+                            "or give these up with pt_forget_log",
+                            path, path, path);
+    case EIDRM:
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q: %q-word, which the processes share that have the store open, "
+            "was deleted or replaced; close the store in all of them",
+            path, path);
+    default:
+        return pt_lmdb_fail(error, problem, path, "opening its log (-log, -word)");
+    }
+}
+
+int pt_log_fail_damaged(pt_error *error, const pt_lmdb_store *store)
+{
+    return pt_error_set(error, SQLITE_CORRUPT,
+                        "store %Q: its log (-log) is damaged: a commit in it that was on the disk "
+                        "cannot be read; restore both files from a backup, or give up what comes "
+                        "after the damage with pt_forget_log",
+                        store->base.path);
+}
+
+/* --- The lock --- */
+
+int pt_log_lock(pt_lmdb_store *store, bool exclusive)
+{
+    int rc = pt_lock_take(store->fd, PT_LOCK_LOG, exclusive, 0);
+    store->log->has_lock |= rc == SQLITE_OK;
+    return rc;
+}
+
+void pt_log_unlock(pt_lmdb_store *store)
+{
+    if (store->log->has_lock) {
+        pt_lock_release(store->fd, PT_LOCK_LOG);
+        store->log->has_lock = false;
+    }
+}
+
+/* --- The state --- */
+
+/* True if the map and the disk have room for what a log may hold, if each of its commits changes
+ * some pages of its own. */
+static bool find_room(const pt_lmdb_store *store)
+{
+    enum { LEAST_ROOM = 64 << 20 };
+    MDB_envinfo info;
+    struct statvfs disk;
+    mdb_env_info(store->env.env, &info);
+    return info.me_mapsize / store->env.page_size >
+               info.me_last_pgno + LEAST_ROOM / store->env.page_size &&
+           fstatvfs(store->fd, &disk) == 0 &&
+           disk.f_bavail > LEAST_ROOM / (disk.f_frsize != 0 ? disk.f_frsize : 1);
+}
+
+bool pt_log_look_for_room(pt_lmdb_store *store)
+{
+    store->log->has_room = find_room(store);
+    return store->log->has_room;
+}
+
+static pt_log_chain chain_of(const pt_format_state *state)
+{
+    return pt_log_chain_of(state->log_id, state->version,
+                           pt_slice_of(state->nonce, sizeof state->nonce));
+}
+
+/* --- The tail, with the store's mutex --- */
+
+/* Puts this tail in the place of the newest one. Takes over the reference. */
+static void replace_tail(pt_lmdb_store *store, pt_lmdb_tail *tail)
+{
+    pt_tail_release(store->log->tail);
+    store->log->tail = tail;
+    atomic_store_explicit(&store->newest_tail, tail, memory_order_release);
+}
+
+/* The tail that follows the version of this state; a new one if another was needed last. NULL when
+ * out of memory. */
+static pt_lmdb_tail *tail_of(pt_lmdb_store *store, const pt_format_state *state)
+{
+    pt_log_chain chain = chain_of(state);
+    if (store->log->tail == NULL || store->log->tail->chain.seed != chain.seed) {
+        pt_lmdb_tail *tail = pt_tail_new(state->version, &chain);
+        if (tail == NULL) {
+            return NULL;
+        }
+        replace_tail(store, tail);
+    }
+    return store->log->tail;
+}
+
+/* --- For readers --- */
+
+static int load_for_reader(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
+                           pt_lmdb_tail **tail, pt_error *error)
+{
+    if (pt_log_attached(store) != state->log_id ||
+        !pt_log_word_is_of(pt_log_read_word(store), state->version)) {
+        return SQLITE_BUSY;
+    }
+    pt_lmdb_tail *newest = tail_of(store, state);
+    if (newest == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = newest->chain.end < end
+                 ? pt_log_load_up_to(pt_log_fd(store->log), store->base.path, newest, end, error)
+                 : SQLITE_OK;
+    if (rc == SQLITE_BUSY && pt_log_word_is_of(pt_log_read_word(store), state->version)) {
+        return pt_log_fail_damaged(error, store); /* nothing has begun the log again */
+    }
+    if (rc == SQLITE_OK) {
+        pt_tail_retain(newest);
+        *tail = newest;
+    }
+    return rc;
+}
+
+int pt_log_tail_of(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
+                   pt_lmdb_tail **tail, pt_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    int rc = load_for_reader(store, state, end, tail, error);
+    pthread_mutex_unlock(&store->mutex);
+    return rc;
+}
+
+/* --- Following the log that a state names, with the store's mutex --- */
+
+/* The word is about this log, unless its file was replaced: then another process has made it.
+ * EIDRM if that cannot be found. */
+static int find_word(pt_lmdb_store *store, pt_log_word_use use, uint64_t id)
+{
+    pt_lmdb_log *log = store->log;
+    if (log->word != NULL && atomic_load(&log->word->log_id) == id) {
+        return 0;
+    }
+    int problem = map_word(store, use);
+    if (problem != 0) {
+        return problem == ENOENT ? EIDRM : problem;
+    }
+    return atomic_load(&log->word->log_id) == id ? 0 : EIDRM;
+}
+
+static void follow_log_file(pt_lmdb_store *store, uint64_t id, pt_log_word *word)
+{
+    store->log->id = id;
+    atomic_store(&store->word, word);
+    atomic_store_explicit(&store->attached_log, id, memory_order_release);
+}
+
+static void unfollow_log(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    atomic_store(&store->attached_log, 0);
+    atomic_store(&store->word, NULL);
+    close_file(&log->files[log->file]);
+    log->id = 0;
+}
+
+/* Returns 0 or errno; EAGAIN if the lock cannot be had. */
+static int try_to_attach(pt_lmdb_store *store, uint64_t id)
+{
+    pt_lmdb_log *log = store->log;
+    if (pt_log_attached(store) == id) {
+        return 0; /* another thread has done it */
+    }
+    if (!log->has_lock) {
+        int rc = pt_lock_take(store->fd, PT_LOCK_LOG, false, pt_deadline_in(LOCK_WAIT_MS));
+        log->has_lock = rc == SQLITE_OK;
+        if (rc != SQLITE_OK) {
+            return rc == SQLITE_BUSY ? EAGAIN : errno;
+        }
+    }
+    /* A thread that is late may ask for a log that has ended, while others use the next one. */
+    int problem = pt_log_file_open(store->base.path, id, true, other_file(log));
+    if (problem == 0) {
+        problem = find_word(store, PT_WORD_WRITE, id);
+    }
+    if (problem == 0) {
+        use_other_file(log);
+        follow_log_file(store, id, log->word);
+        return 0;
+    }
+    close_file(other_file(log));
+    if (log->id == 0) {
+        pt_log_unlock(store);
+    }
+    return problem;
+}
+
+/* --- Reading a log without the right to write --- */
+
+/* Another process writes the log: its word says what is published. */
+static int follow_writer(pt_lmdb_store *store, uint64_t id)
+{
+    pt_lmdb_log *log = store->log;
+    if (pt_log_attached(store) == id && atomic_load(&store->word) == log->word) {
+        return 0;
+    }
+    unfollow_log(store);
+    int problem = pt_log_file_open(store->base.path, id, false, &log->files[log->file]);
+    if (problem == 0) {
+        problem = find_word(store, PT_WORD_READ, id);
+    }
+    if (problem == 0) {
+        follow_log_file(store, id, log->word);
+    }
+    return problem;
+}
+
+/* No process writes the log: this one has a word of its own, which says what verifies in it. */
+static int follow_file(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,
+                       pt_error *error)
+{
+    pt_lmdb_log *log = store->log;
+    if (pt_log_attached(store) != state->log_id || atomic_load(&store->word) != &log->own) {
+        unfollow_log(store);
+        int problem =
+            pt_log_file_open(store->base.path, state->log_id, false, &log->files[log->file]);
+        if (problem != 0) {
+            return pt_log_fail(error, store, problem);
+        }
+        atomic_store(&log->own.published, 0);
+        follow_log_file(store, state->log_id, &log->own);
+    }
+    pt_lmdb_tail *tail = tail_of(store, state);
+    if (tail == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, damaged, error);
+    if (rc == SQLITE_OK) {
+        atomic_store(&log->own.published, pt_log_word_of(state->version, tail->chain.end));
+    }
+    return rc;
+}
+
+/* Called for each view. */
+static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *state,
+                                 pt_error *error)
+{
+    bool used = false;
+    bool damaged = false;
+    int problem = pt_lock_look(store->fd, PT_LOCK_LOG, &used);
+    if (problem == 0 && used) {
+        problem = follow_writer(store, state->log_id);
+    }
+    if (problem != 0) {
+        return pt_log_fail(error, store, problem);
+    }
+    int rc = used ? SQLITE_OK : follow_file(store, state, &damaged, error);
+    return rc == SQLITE_OK && damaged ? pt_log_fail_damaged(error, store) : rc;
+}
+
+/* The log may have ended since the state was read. */
+static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int problem,
+                         pt_error *error)
+{
+    pt_lmdb_newest newest;
+    int rc = pt_lmdb_look_at_newest(store, &newest, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return newest.state.log_id != state->log_id ? SQLITE_BUSY : pt_log_fail(error, store, problem);
+}
+
+/*
+ * A process may have died between the commit of its main database and publishing its record. So
+ * that the first view of this process shows what that main database says, the record is published
+ * now, unless a writer is at work, which has done that.
+ */
+static void publish_what_is_left(pt_lmdb_store *store)
+{
+    pt_error ignored = PT_ERROR_NONE;
+    const pt_log_word *word = atomic_load(&store->word);
+    if (word == NULL || !atomic_load(&word->pending) ||
+        pt_writer_queue_enter(&store->queue, 0) != SQLITE_OK) {
+        return;
+    }
+    if (pt_lock_take(store->fd, PT_LOCK_WRITER, true, 0) == SQLITE_OK) {
+        pt_log_catch_up(store, 0, &ignored);
+        pt_lock_release(store->fd, PT_LOCK_WRITER);
+    }
+    pt_writer_queue_leave(&store->queue);
+    pt_error_clear(&ignored);
+}
+
+int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    if (store->env.read_only) {
+        int rc = attach_without_rights(store, state, error);
+        pthread_mutex_unlock(&store->mutex);
+        return rc;
+    }
+    int problem = try_to_attach(store, state->log_id);
+    pthread_mutex_unlock(&store->mutex);
+    if (problem != 0) {
+        return judge_missing(store, state, problem, error);
+    }
+    publish_what_is_left(store);
+    return SQLITE_OK;
+}
+
+/* --- With the writer lock held --- */
+
+static void publish(pt_lmdb_store *store, uint64_t version, uint32_t end)
+{
+    pt_log_word *word = atomic_load_explicit(&store->word, memory_order_relaxed);
+    atomic_store_explicit(&word->published, pt_log_word_of(version, end), memory_order_release);
+}
+
+void pt_log_mark_pending(pt_lmdb_store *store, bool pending)
+{
+    pt_log_word *word = atomic_load_explicit(&store->word, memory_order_relaxed);
+    atomic_store_explicit(&word->pending, pending, memory_order_release);
+}
+
+void pt_log_note_failure(pt_lmdb_store *store)
+{
+    atomic_store(&atomic_load(&store->word)->failed, true);
+}
+
+bool pt_log_has_failed(const pt_lmdb_store *store)
+{
+    return atomic_load_explicit(&atomic_load_explicit(&store->word, memory_order_relaxed)->failed,
+                                memory_order_relaxed);
+}
+
+/* A record that a process left behind: what its commit asked for is not known to have been done,
+ * and it is shown from now on. */
+static void flush_left(pt_lmdb_store *store)
+{
+    if (pt_log_file_flush(pt_log_fd(store->log)) == 0) {
+        store->log->tail->chain.flushed = store->log->tail->chain.end;
+    } else {
+        pt_log_note_failure(store);
+    }
+}
+
+/* Takes over what is published, with the store's mutex. */
+static void take_over(pt_lmdb_store *store, const pt_lmdb_tail *tail)
+{
+    pt_lmdb_log *log = store->log;
+    log->chain = tail->chain;
+    log->strongest = PT_SYNC_FULL; /* we did not see what the commits asked for */
+    pt_lmdb_note_clock(store, pt_tail_clock(tail, tail->chain.end));
+    publish(store, log->state.version, log->chain.end);
+    pt_log_mark_pending(store, false); /* last: a process that dies in between leaves it set */
+}
+
+/* Reads what others have published, and the record that a dead writer has left. */
+static int load_newest(pt_lmdb_store *store, pt_error *error)
+{
+    pt_lmdb_log *log = store->log;
+    const pt_log_word *word = atomic_load(&store->word);
+    uint32_t end = pt_log_word_end(atomic_load(&word->published), log->state.version);
+    bool left = atomic_load(&word->pending);
+    bool damaged = false;
+    if (!left && end == log->chain.end) {
+        return SQLITE_OK;
+    }
+    pt_lmdb_tail *tail = tail_of(store, &log->state);
+    if (tail == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_log_load_up_to(pt_log_fd(log), store->base.path, tail, end, error);
+    if (rc == SQLITE_BUSY) {
+        return pt_log_fail_damaged(error, store);
+    }
+    if (rc == SQLITE_OK && left) {
+        rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, &damaged, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (tail->chain.end > end) {
+        flush_left(store); /* if that fails, the next commit writes it to the tree */
+    }
+    take_over(store, tail);
+    return SQLITE_OK;
+}
+
+/* Learns what the newest state says of the log. */
+static int look_at_newest(pt_lmdb_store *store, pt_error *error)
+{
+    pt_lmdb_log *log = store->log;
+    pt_lmdb_newest newest = {0};
+    log->seen = 0;
+    int rc = pt_lmdb_look_at_newest(store, &newest, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    log->state = newest.state;
+    log->next_id = newest.state.log_id;
+    log->chain = chain_of(&newest.state);
+    log->strongest = PT_SYNC_OFF;
+    log->may_have_garbage = newest.has_garbage;
+    if (newest.state.log_id != 0) {
+        pt_log_look_for_room(store);
+    }
+    if (newest.state.log_id != 0 && !log->is_given_up) {
+        rc = pt_log_attach(store, &newest.state, error);
+    } else if (log->id != 0) {
+        pt_log_detach(store);
+    }
+    /* With the lock held the state does not change. */
+    if (rc == SQLITE_BUSY) {
+        rc = pt_log_fail(error, store, EAGAIN);
+    }
+    log->seen = rc == SQLITE_OK ? newest.number : 0;
+    return rc;
+}
+
+int pt_log_catch_up(pt_lmdb_store *store, uint64_t number, pt_error *error)
+{
+    pt_lmdb_log *log = store->log;
+    int rc = SQLITE_OK;
+    if (number == 0 || number != log->seen) {
+        rc = look_at_newest(store, error);
+    }
+    if (rc == SQLITE_OK && log->id != 0) {
+        pthread_mutex_lock(&store->mutex);
+        rc = load_newest(store, error);
+        pthread_mutex_unlock(&store->mutex);
+        log->seen = rc == SQLITE_OK ? log->seen : 0;
+    }
+    return rc;
+}
+
+pt_sync pt_log_sync_of(const pt_lmdb_store *store, uint64_t named, pt_sync wanted)
+{
+    const pt_lmdb_log *log = store->log;
+    if (log == NULL) {
+        return wanted;
+    }
+    /* What the tail promises, a power failure could break after the next record has overwritten the
+     * log. And the name of a log must be there before its first record, and go after its last. */
+    bool holds = log->chain.end != 0 && log->strongest != PT_SYNC_OFF;
+    return holds || named != log->next_id ? PT_SYNC_FULL : wanted;
+}
+
+pt_lmdb_tail *pt_log_writers_tail(pt_lmdb_store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    pt_lmdb_tail *tail = tail_of(store, &store->log->state);
+    if (tail != NULL) {
+        pt_tail_retain(tail);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return tail;
+}
+
+void pt_log_note_lmdb_commit(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    const pt_format_state *state = &store->committed.state;
+    if (log == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&store->mutex);
+    replace_tail(store, NULL);
+    if (state->log_id != 0 && pt_log_attached(store) != state->log_id) {
+        follow_log_file(store, state->log_id, log->word);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    log->state = *state;
+    log->seen = state->version;
+    log->next_id = state->log_id;
+    log->chain = chain_of(state);
+    log->strongest = PT_SYNC_OFF;
+    log->may_have_garbage = !store->committed.no_garbage;
+    log->commit.is_written = false;
+    if (state->log_id != 0) {
+        pt_log_look_for_room(store);
+        pt_log_mark_pending(store, false);
+        publish(store, state->version, 0);
+    } else if (log->id != 0) {
+        pt_log_detach(store);
+    }
+}
+
+void pt_log_publish(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    pt_logged_commit *commit = &log->commit;
+    pthread_mutex_lock(&store->mutex);
+    pt_tail_add_commit(commit->tail, &commit->row, &commit->after, commit->clock);
+    pthread_mutex_unlock(&store->mutex);
+    log->chain = commit->after;
+    log->strongest = commit->sync > log->strongest ? commit->sync : log->strongest;
+    commit->is_written = false;
+    pt_lmdb_note_clock(store, commit->clock);
+    publish(store, log->state.version, log->chain.end);
+    pt_log_mark_pending(store, false);
+}
+
+/* --- Opening, beginning, ending --- */
+
+static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,
+                   pt_error *error)
+{
+    pt_lmdb_log *log = store->log;
+    int problem = pt_log_file_open(store->base.path, state->log_id, true, &log->files[log->file]);
+    if (problem == 0) {
+        problem = map_word(store, PT_WORD_MAKE);
+    }
+    if (problem != 0) {
+        return pt_log_fail(error, store, problem);
+    }
+    pt_lmdb_tail *tail = tail_of(store, state);
+    if (tail == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, damaged, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    atomic_store(&log->word->log_id, state->log_id);
+    atomic_store(&log->word->failed, false);
+    follow_log_file(store, state->log_id, log->word);
+    log->state = *state;
+    log->seen = 0; /* whoever locks the store first looks at all of this again */
+    if (tail->chain.end != 0) {
+        flush_left(store);
+    }
+    take_over(store, tail);
+    return SQLITE_OK;
+}
+
+int pt_log_recover(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,
+                   pt_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    int rc = recover(store, state, damaged, error);
+    if (rc != SQLITE_OK) {
+        unfollow_log(store);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return rc;
+}
+
+int pt_log_prepare(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    uint64_t id;
+    pthread_mutex_lock(&store->mutex);
+    pt_log_word_remove(store->base.path, 0);
+    int problem = map_word(store, PT_WORD_MAKE);
+    if (problem == 0) {
+        problem = pt_log_file_make(store->base.path, store->fd, &id, &log->files[log->file]);
+    }
+    if (problem == 0) {
+        log->id = id;
+        atomic_store(&log->word->published, 0);
+        atomic_store(&log->word->pending, false);
+        atomic_store(&log->word->failed, false);
+        atomic_store(&log->word->log_id, id);
+        log->next_id = id;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return problem;
+}
+
+void pt_log_detach(pt_lmdb_store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    unfollow_log(store);
+    pt_log_unlock(store);
+    pthread_mutex_unlock(&store->mutex);
+}

@@ -1,0 +1,60 @@
+/*
+ * The word: how far the log of a store is published. All processes that use the log share it, in
+ * the file beside the store whose name has "-word" appended.
+ *
+ * It is one number, so that it changes at once: the low 24 bits of the version of LMDB's tree that
+ * the records follow, and where the last published record ends. It has a file of its own: in the
+ * log's, each flush of a record would have to write its page, too.
+ *
+ * The word is worth nothing after all processes have ended: then the log itself tells.
+ */
+#ifndef PT_LMDB_LOG_WORD_H
+#define PT_LMDB_LOG_WORD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PT_LOG_END_BITS = 40, PT_LOG_LIFE_MASK = 0xFFFFFF };
+
+/* The shared page. */
+typedef struct pt_log_word {
+    uint8_t magic[8];
+    _Atomic uint64_t log_id;    /* of the log that it is about */
+    _Atomic uint64_t published; /* the word itself */
+    atomic_bool pending;        /* the log may have a record that is not published */
+    atomic_bool failed;         /* the log can no longer be written */
+} pt_log_word;
+
+typedef enum pt_log_word_use { PT_WORD_READ, PT_WORD_WRITE, PT_WORD_MAKE } pt_log_word_use;
+
+/*
+ * Maps the word of the store at `path`. PT_WORD_MAKE makes it if there is none, with the
+ * permissions of the store's open file `store`. Returns 0 or errno: ENOENT; EEXIST if the file is
+ * something else; ENOSPC, as memory for which the disk has no room must not be written.
+ */
+int pt_log_word_map(const char *path, pt_log_word_use use, int store, pt_log_word **word);
+void pt_log_word_unmap(pt_log_word *word); /* NULL is allowed */
+
+/* Removes its file if there is one, about the log of this id, or about any if `id` is 0. False when
+ * out of memory. */
+bool pt_log_word_remove(const char *path, uint64_t id);
+
+static inline uint64_t pt_log_word_of(uint64_t version, uint32_t end)
+{
+    return version << PT_LOG_END_BITS | end;
+}
+
+/* Where the published records end in a log that follows this version; 0 if the word is about
+ * another one. */
+static inline uint32_t pt_log_word_end(uint64_t word, uint64_t version)
+{
+    return word >> PT_LOG_END_BITS == (version & PT_LOG_LIFE_MASK) ? (uint32_t)word : 0;
+}
+
+static inline bool pt_log_word_is_of(uint64_t word, uint64_t version)
+{
+    return word >> PT_LOG_END_BITS == (version & PT_LOG_LIFE_MASK);
+}
+
+#endif

@@ -1,0 +1,490 @@
+/*
+ * The log in front of LMDB, through the engine's methods: when it is used, what is seen of it, what
+ * is left of it after a crash, and what happens to it as a file.
+ */
+#include "fixtures/store_fixture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "lmdb/log.h"
+#include "store/check_report.h"
+
+enum { HEADER_BYTES = 4096 };
+
+static pt_lmdb_store *own(pt_store *store)
+{
+    return (pt_lmdb_store *)store;
+}
+
+static char *beside(const char *suffix)
+{
+    static char names[4][128];
+    static int next;
+    char *name = names[next++ % 4];
+    snprintf(name, sizeof names[0], "%s%s", fixture_path, suffix);
+    return name;
+}
+
+static bool exists(const char *suffix)
+{
+    return access(beside(suffix), F_OK) == 0;
+}
+
+static bool is_logging(pt_store *store)
+{
+    return own(store)->log->state.log_id != 0;
+}
+
+static void store_number(pt_store *store, int i, const char *record)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%06d", i);
+    store_text(store, 1, text, record);
+}
+
+static pt_store *open_with_log(void)
+{
+    setenv("PTABLE_LOG", "always", 1);
+    pt_store *store = open_store(fixture_path);
+    store_number(store, 0, "first");
+    assert_true(is_logging(store));
+    return store;
+}
+
+static void put_and_commit(pt_store *store, const char *text, const char *record, pt_sync sync)
+{
+    const pt_commit commit = {.sync = sync, .clock = 5};
+    pt_writer *writer = begin_write(store);
+    put_text(writer, 1, text, record);
+    assert_ok(engine->write_commit(writer, &commit, &error));
+}
+
+static void restore_and_commit(pt_store *store, pt_snapshot *before, const char *text)
+{
+    const pt_commit commit = {.sync = PT_SYNC_FULL};
+    test_key key = key_of(1, text);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_restore(writer, before, key_slice(&key), &error));
+    assert_ok(engine->write_commit(writer, &commit, &error));
+}
+
+static void assert_seen(pt_store *store, const char *text, const char *expected)
+{
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, text, expected);
+    engine->snapshot_free(snapshot);
+}
+
+/* --- Files, as a crash leaves them --- */
+
+static void copy_bytes(const char *from, const char *to)
+{
+    static uint8_t bytes[4 << 20];
+    int fd = open(from, O_RDONLY);
+    assert_true(fd >= 0);
+    ssize_t size = read(fd, bytes, sizeof bytes);
+    close(fd);
+    fd = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, bytes, (size_t)size), size);
+    close(fd);
+}
+
+/* Closes the store, and puts its files back as they were before. */
+static void crash(pt_store *store)
+{
+    copy_bytes(fixture_path, beside("x"));
+    copy_bytes(beside("-log"), beside("x-log"));
+    engine->close(store);
+    assert_int_equal(rename(beside("x"), fixture_path), 0);
+    assert_int_equal(rename(beside("x-log"), beside("-log")), 0);
+}
+
+static void change_byte_of_log(off_t at)
+{
+    uint8_t byte;
+    int fd = open(beside("-log"), O_RDWR);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+/* --- When it is used --- */
+
+static void it_begins_with_the_eighth_small_commit(void **state)
+{
+    (void)state;
+    unsetenv("PTABLE_LOG");
+    pt_store *store = open_store(fixture_path);
+    for (int i = 1; i < 8; i++) {
+        store_number(store, i, "record");
+        assert_false(is_logging(store));
+    }
+    assert_false(exists("-log"));
+    store_number(store, 8, "record");
+    assert_true(is_logging(store));
+    assert_true(exists("-log"));
+    assert_true(exists("-word"));
+    assert_false(pt_log_has_tail(own(store))); /* this one names the log */
+    store_number(store, 9, "record");
+    assert_true(pt_log_has_tail(own(store)));
+    engine->close(store);
+    assert_false(exists("-log"));
+    assert_false(exists("-word"));
+    store = open_store(fixture_path);
+    assert_seen(store, "000009", "record");
+    assert_false(is_logging(store));
+    engine->close(store);
+}
+
+static void it_never_begins_where_it_must_not(void **state)
+{
+    (void)state;
+    setenv("PTABLE_LOG", "never", 1);
+    pt_store *store = open_store(fixture_path);
+    for (int i = 0; i < 20; i++) {
+        store_number(store, i, "record");
+    }
+    assert_false(is_logging(store));
+    engine->close(store);
+    setenv("PTABLE_LOG", "always", 1);
+    assert_ok(engine->open(NULL, PT_OPEN_PRIVATE, &store, &error));
+    for (int i = 0; i < 20; i++) {
+        store_number(store, i, "record");
+    }
+    assert_null(own(store)->log);
+    engine->close(store);
+}
+
+static void a_long_log_is_written_to_the_tree(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    uint64_t version = own(store)->log->state.version;
+    for (int i = 1; i <= 1000; i++) {
+        assert_int_equal(own(store)->log->state.version, version);
+        store_number(store, i, "record");
+    }
+    assert_int_equal(own(store)->log->state.version, version + 1);
+    assert_false(pt_log_has_tail(own(store)));
+    assert_true(is_logging(store));
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_counts(snapshot, 1, 1001, 1001 * 13 - 1);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+static void large_and_undurable_bases_go_to_the_tree(void **state)
+{
+    (void)state;
+    static char large[70000];
+    memset(large, 'l', sizeof large - 1);
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    assert_true(pt_log_has_tail(own(store)));
+    store_number(store, 2, large);
+    assert_false(pt_log_has_tail(own(store)));
+    assert_seen(store, "000001", "record");
+    assert_seen(store, "000002", large);
+    /* That commit was with sync=off: a durable one cannot follow it in the log. */
+    lock_store(store);
+    put_and_commit(store, "durable", "d", PT_SYNC_FULL);
+    assert_false(own(store)->log->commit.is_written);
+    engine->unlock(store);
+    lock_store(store);
+    put_and_commit(store, "durable", "e", PT_SYNC_FULL);
+    assert_true(own(store)->log->commit.is_written);
+    engine->unlock(store);
+    assert_seen(store, "durable", "e");
+    engine->close(store);
+}
+
+/* --- What is seen --- */
+
+static void a_commit_is_seen_once_it_is_published(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    lock_store(store);
+    put_and_commit(store, "a", "new", PT_SYNC_FULL);
+    assert_seen(store, "a", NULL);
+    engine->write_publish(store);
+    assert_seen(store, "a", "new");
+    engine->unlock(store);
+    engine->close(store);
+}
+
+static void a_commit_that_is_undone_is_never_seen(void **state)
+{
+    (void)state;
+    for (int crashes = 0; crashes < 2; crashes++) {
+        pt_store *store = open_with_log();
+        store_text(store, 1, "a", "old");
+        lock_store(store);
+        pt_snapshot *before = begin_snapshot(store);
+        put_and_commit(store, "a", "new", PT_SYNC_FULL);
+        restore_and_commit(store, before, "a");
+        engine->snapshot_free(before);
+        engine->unlock(store);
+        assert_seen(store, "a", "old");
+        if (crashes) {
+            crash(store);
+        } else {
+            engine->close(store);
+        }
+        store = open_store(fixture_path);
+        assert_seen(store, "a", "old");
+        engine->close(store);
+    }
+}
+
+/* xSync, more writes, xSync again. */
+static void a_second_commit_takes_the_place_of_the_first(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    lock_store(store);
+    pt_snapshot *before = begin_snapshot(store);
+    put_and_commit(store, "a", "first", PT_SYNC_FULL);
+    const pt_commit commit = {.sync = PT_SYNC_OFF};
+    test_key key = key_of(1, "a");
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_restore(writer, before, key_slice(&key), &error));
+    put_text(writer, 1, "b", "second");
+    assert_ok(engine->write_commit(writer, &commit, &error));
+    engine->write_publish(store);
+    engine->snapshot_free(before);
+    engine->unlock(store);
+    assert_seen(store, "a", NULL);
+    assert_seen(store, "b", "second");
+    crash(store);
+    store = open_store(fixture_path);
+    assert_seen(store, "a", NULL);
+    assert_seen(store, "b", "second");
+    engine->close(store);
+}
+
+/* --- After a crash --- */
+
+static void what_is_left_is_read(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    for (int i = 1; i < 50; i++) {
+        store_number(store, i, i % 3 == 0 ? "three" : "record");
+    }
+    crash(store);
+    store = open_store(fixture_path);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "000048", "three");
+    assert_record(snapshot, 1, "000049", "record");
+    engine->snapshot_free(snapshot);
+    assert_true(is_logging(store) || own(store)->log->id != 0);
+    store_number(store, 50, "later");
+    engine->close(store);
+    assert_false(exists("-log"));
+    store = open_store(fixture_path);
+    assert_seen(store, "000049", "record");
+    assert_seen(store, "000050", "later");
+    engine->close(store);
+}
+
+/* A power failure may leave the word's file empty, with zeros, or not at all. */
+static void the_word_need_not_last(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        pt_store *store = open_with_log();
+        char text[2] = {(char)('a' + way), 0};
+        store_text(store, 1, text, "record");
+        crash(store);
+        if (way < 2) {
+            int fd = open(beside("-word"), O_RDWR | O_CREAT, 0600);
+            assert_int_equal(ftruncate(fd, way * 4096), 0);
+            close(fd);
+        }
+        store = open_store(fixture_path);
+        assert_seen(store, text, "record");
+        store_text(store, 1, text, "later");
+        engine->close(store);
+        assert_false(exists("-word"));
+    }
+}
+
+/* Nothing says that the last record was flushed: without it the log is merely torn. */
+static void a_torn_end_is_dropped(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    off_t last = own(store)->log->chain.end;
+    store_number(store, 2, "record");
+    crash(store);
+    change_byte_of_log(HEADER_BYTES + last + PT_LOG_RECORD_HEADER);
+    store = open_store(fixture_path);
+    assert_seen(store, "000001", "record");
+    assert_seen(store, "000002", NULL);
+    store_number(store, 3, "record");
+    engine->close(store);
+}
+
+static void commit_durably(pt_store *store, const char *text)
+{
+    lock_store(store);
+    put_and_commit(store, text, "durable", PT_SYNC_FULL);
+    engine->unlock(store);
+}
+
+static void damage_is_an_error_until_the_log_is_given_up(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    int64_t kept;
+    int64_t clock;
+    commit_durably(store, "a");
+    commit_durably(store, "b");
+    off_t second = own(store)->log->chain.end;
+    commit_durably(store, "c");
+    commit_durably(store, "d");
+    crash(store);
+    change_byte_of_log(HEADER_BYTES + second + PT_LOG_RECORD_HEADER);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CORRUPT, "is damaged");
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CORRUPT, "pt_forget_log");
+    assert_ok(engine->forget_log(fixture_path, &kept, &clock, &error));
+    assert_int_equal(kept, 2);
+    store = open_store(fixture_path);
+    assert_seen(store, "b", "durable");
+    assert_seen(store, "c", NULL);
+    engine->close(store);
+    assert_ok(engine->forget_log(fixture_path, &kept, &clock, &error));
+    assert_int_equal(kept, -1);
+    assert_int_equal(clock, 5);
+}
+
+/* --- As a file --- */
+
+static void without_its_log_a_store_is_refused(void **state)
+{
+    (void)state;
+    int64_t kept;
+    int64_t clock;
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    crash(store);
+    assert_int_equal(rename(beside("-log"), beside("-kept")), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "is missing");
+    copy_bytes(beside("-kept"), beside("-log"));
+    change_byte_of_log(9); /* of the id: its seal is wrong now */
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
+    assert_int_equal(truncate(beside("-log"), 0), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
+    assert_int_equal(unlink(beside("-log")), 0);
+    assert_int_equal(symlink(beside("-kept"), beside("-log")), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "link");
+    assert_int_equal(unlink(beside("-log")), 0);
+    assert_int_equal(link(beside("-kept"), beside("-log")), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "several names");
+    assert_int_equal(unlink(beside("-kept")), 0);
+    store = open_store(fixture_path);
+    assert_seen(store, "000001", "record");
+    assert_fails(engine->forget_log(fixture_path, &kept, &clock, &error), SQLITE_BUSY,
+                 "open in this process");
+    engine->close(store);
+}
+
+static void a_shorter_log_is_damaged(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    crash(store);
+    assert_int_equal(truncate(beside("-log"), HEADER_BYTES + 64), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CORRUPT, "is damaged");
+}
+
+static void stale_and_unfinished_logs_are_removed(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    copy_bytes(beside("-log"), beside("-kept"));
+    engine->close(store);
+    assert_int_equal(rename(beside("-kept"), beside("-log")), 0);
+    store = open_store(fixture_path);
+    assert_false(exists("-log"));
+    engine->close(store);
+    static const off_t sizes[] = {0, 100, HEADER_BYTES, HEADER_BYTES + 4096};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int begun = 0; begun < 2; begun++) {
+            int fd = open(beside("-log"), O_RDWR | O_CREAT, 0600);
+            assert_int_equal(write(fd, "ptlog\0\0\1", 8 * (size_t)begun), 8 * begun);
+            assert_int_equal(ftruncate(fd, begun * 8 + sizes[i]), 0);
+            close(fd);
+            store = open_store(fixture_path);
+            assert_false(exists("-log"));
+            engine->close(store);
+        }
+    }
+}
+
+static void other_files_of_these_names_are_left_alone(void **state)
+{
+    (void)state;
+    static const char *const suffixes[] = {"-log", "-word"};
+    for (int i = 0; i < 2; i++) {
+        int fd = open(beside(suffixes[i]), O_RDWR | O_CREAT, 0600);
+        assert_int_equal(write(fd, "mine", 4), 4);
+        close(fd);
+        setenv("PTABLE_LOG", "always", 1);
+        pt_store *store = open_store(fixture_path);
+        store_number(store, 1, "record");
+        assert_false(is_logging(store));
+        engine->close(store);
+        struct stat file;
+        assert_int_equal(stat(beside(suffixes[i]), &file), 0);
+        assert_int_equal(file.st_size, 4);
+        assert_int_equal(unlink(beside(suffixes[i])), 0);
+    }
+}
+
+static void its_files_have_the_permissions_of_the_store(void **state)
+{
+    (void)state;
+    setenv("PTABLE_LOG", "always", 1);
+    engine->close(open_store(fixture_path));
+    assert_int_equal(chmod(fixture_path, 0640), 0);
+    pt_store *store = open_with_log();
+    struct stat file;
+    assert_int_equal(stat(beside("-log"), &file), 0);
+    assert_int_equal(file.st_mode & 0777, 0640);
+    assert_int_equal(stat(beside("-word"), &file), 0);
+    assert_int_equal(file.st_mode & 0777, 0640);
+    engine->close(store);
+}
+
+int main(void)
+{
+#ifdef PT_DEBUG
+    const struct CMUnitTest tests[] = {
+        store_test(it_begins_with_the_eighth_small_commit),
+        store_test(it_never_begins_where_it_must_not),
+        store_test(a_long_log_is_written_to_the_tree),
+        store_test(large_and_undurable_bases_go_to_the_tree),
+        store_test(a_commit_is_seen_once_it_is_published),
+        store_test(a_commit_that_is_undone_is_never_seen),
+        store_test(a_second_commit_takes_the_place_of_the_first),
+        store_test(what_is_left_is_read),
+        store_test(the_word_need_not_last),
+        store_test(a_torn_end_is_dropped),
+        store_test(damage_is_an_error_until_the_log_is_given_up),
+        store_test(without_its_log_a_store_is_refused),
+        store_test(a_shorter_log_is_damaged),
+        store_test(stale_and_unfinished_logs_are_removed),
+        store_test(other_files_of_these_names_are_left_alone),
+        store_test(its_files_have_the_permissions_of_the_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+#else
+    return 0;
+#endif
+}
