@@ -56,6 +56,8 @@ typedef struct appender {
     sqlite3 *db;
     int number; /* 0, 1, ... */
     int among;  /* how many there are */
+    int first_generation;
+    void (*before_commit)(struct appender *); /* or NULL */
     uint64_t random;
     int appends;     /* numbers that it has used */
     bool explicitly; /* inside BEGIN */
@@ -126,7 +128,7 @@ static inline int simply(appender *self, const char *sql)
 
 static inline int generation_of(const appender *self)
 {
-    return self->h.transaction_count / GENERATION_LENGTH;
+    return self->first_generation + self->h.transaction_count / GENERATION_LENGTH;
 }
 
 /* "PartitionKey = ... AND RowKey = ..." of a key. */
@@ -437,6 +439,9 @@ static int do_several(appender *self, int depth)
 static inline bool commit(appender *self)
 {
     int code = SQLITE_BUSY;
+    if (self->before_commit != NULL) {
+        self->before_commit(self);
+    }
     for (int i = 0; i < COMMIT_TRIES && code == SQLITE_BUSY; i++) {
         code = simply(self, "COMMIT");
     }

@@ -377,7 +377,7 @@ static int64_t die_at_each_call(const char *folder, const char *role, sqlite3 *d
         int64_t orders = number(db, "SELECT count(*) FROM orders");
         check_orders(db, orders, number(db, "SELECT count(*) FROM done"));
     }
-    assert_true(calls > 2); /* at least the pages and the root page were written */
+    assert_true(calls > 1); /* at least a record of the log was written */
     return number(db, "SELECT 2 * count(*) FROM orders") - number(db, "SELECT count(*) FROM jobs") -
            before;
 }

@@ -270,7 +270,8 @@ static void a_reader_that_dies_does_not_make_the_store_grow(void **state)
     update_many_times(both, 600);
     off_t size = size_of(both->folder, "shared.ptable");
     update_many_times(both, 600);
-    assert_int_equal(size_of(both->folder, "shared.ptable"), size);
+    /* Some pages more if a log was written to the file meanwhile. */
+    assert_in_range(size_of(both->folder, "shared.ptable"), size, size + (64 << 10));
     both->other = start_peer(both->folder, "two.db");
     assert_peer_number(&both->other, 1201, "SELECT V FROM t");
 }

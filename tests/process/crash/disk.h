@@ -12,10 +12,10 @@
 
 #include <limits.h>
 
-#include "faults/system_calls.h"
+#include "faults/call_facts.h"
 #include "fixtures/files.h"
 
-enum { DISK_FILES = 200, DISK_NAMES = 12, DISK_SECTOR = 512 };
+enum { DISK_FILES = 200, DISK_NAMES = 20, DISK_SECTOR = 512 };
 
 typedef enum disk_kind {
     DISK_WRITE,
@@ -50,7 +50,8 @@ typedef struct disk_log {
     file_content first[DISK_FILES]; /* before the first event */
     int first_at[DISK_NAMES];
     int file_count;
-    bool drops_syncs; /* a disk that lies */
+    bool drops_syncs;    /* a disk that lies */
+    const char *dropped; /* only of files whose names end so; NULL: of all */
 } disk_log;
 
 /* --- Recording --- */
@@ -140,13 +141,24 @@ static inline void disk_note_open(disk_log *log, const system_call *call)
     }
 }
 
+static inline bool disk_lies(const disk_log *log, int file)
+{
+    bool of_all = log->drops_syncs && log->dropped == NULL;
+    for (int i = 0; log->drops_syncs && !of_all && i < log->name_count; i++) {
+        if (log->at[i] == file && file >= 0 && ends_with(log->names[i], log->dropped)) {
+            return true;
+        }
+    }
+    return of_all;
+}
+
 static inline void disk_note_write(disk_log *log, const system_call *call, int file)
 {
     disk_event *event = disk_append(log, DISK_WRITE);
     off_t offset = call->offset >= 0 ? call->offset : lseek(call->fd, 0, SEEK_CUR);
     long flags = syscall(SYS_fcntl, call->fd, F_GETFL);
     event->file = file;
-    event->durable = (flags & O_DSYNC) != 0 && !log->drops_syncs;
+    event->durable = (flags & O_DSYNC) != 0 && !disk_lies(log, file);
     event->offset = (size_t)offset;
     event->size = system_call_size(call);
     event->bytes = need(malloc(event->size + 1));
@@ -157,11 +169,22 @@ static inline void disk_note_write(disk_log *log, const system_call *call, int f
     }
 }
 
+/* The file is at least as large from now on. */
+static inline void disk_note_room(disk_log *log, const system_call *call, int file)
+{
+    struct stat now;
+    size_t end = (size_t)call->offset + system_call_size(call);
+    disk_event *event = disk_append(log, DISK_RESIZE);
+    event->file = file;
+    event->size =
+        fstat(call->fd, &now) == 0 && (size_t)now.st_size > end ? (size_t)now.st_size : end;
+}
+
 static inline void disk_note_on(disk_log *log, const system_call *call)
 {
     bool folder;
     int file = disk_file(log, call->fd, &folder);
-    if (call->kind == CALL_SYNC && !log->drops_syncs && (file >= 0 || folder)) {
+    if (call->kind == CALL_SYNC && !disk_lies(log, file) && (file >= 0 || folder)) {
         disk_append(log, folder ? DISK_SYNC_FOLDER : DISK_SYNC)->file = file;
     } else if (call->kind == CALL_WRITE && file >= 0) {
         disk_note_write(log, call, file);
@@ -169,6 +192,8 @@ static inline void disk_note_on(disk_log *log, const system_call *call)
         disk_event *event = disk_append(log, DISK_RESIZE);
         event->file = file;
         event->size = (size_t)call->offset;
+    } else if (call->kind == CALL_ROOM && call->part_count != 0 && file >= 0) {
+        disk_note_room(log, call, file);
     }
 }
 
@@ -196,6 +221,7 @@ static inline system_call_verdict disk_judge(const system_call *call)
     case CALL_WRITE:
     case CALL_SYNC:
     case CALL_SIZE:
+    case CALL_ROOM:
         disk_note_on(disk_recorded, call);
         break;
     case CALL_NAME:
@@ -217,7 +243,7 @@ static inline void disk_mark(disk_log *log, int mark, int number)
 /* What is in the folder is on the disk; from now on calls are recorded. */
 static inline void disk_record(disk_log *log, const char *folder)
 {
-    *log = (disk_log){.drops_syncs = log->drops_syncs};
+    *log = (disk_log){.drops_syncs = log->drops_syncs, .dropped = log->dropped};
     snprintf(log->folder, sizeof log->folder, "%s", folder);
     DIR *entries = opendir(folder);
     assert_non_null(entries);

@@ -291,7 +291,8 @@ static inline bool power_is_shared_memory(const char *name)
 {
     size_t size = strlen(name);
     return (size > 4 && strcmp(name + size - 4, "-shm") == 0) ||
-           (size > 5 && strcmp(name + size - 5, "-lock") == 0);
+           (size > 5 &&
+            (strcmp(name + size - 5, "-lock") == 0 || strcmp(name + size - 5, "-word") == 0));
 }
 
 /* Writes an image into an empty folder. */

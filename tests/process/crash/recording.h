@@ -6,7 +6,10 @@
 #define TESTS_PROCESS_CRASH_RECORDING_H
 
 #include "faults/saboteur.h"
+#include "fixtures/log_chain.h"
 #include "fixtures/workload.h"
+#include <sys/wait.h>
+
 #include "process/crash/power.h"
 
 enum {
@@ -30,38 +33,58 @@ typedef struct scenario {
     bool creates;            /* the first transaction declares the tables */
     bool undoes;             /* some transactions fail after the store's commit (needs WAL) */
     bool again;              /* on what an earlier power failure has left */
+    int log; /* small commits go to the log, which is applied after so many; 0: none does */
 } scenario;
 
 static const scenario scenarios[] = {
-    {"rows", "rows", "delete", "full", "full", false, false, false, false, false},
-    {"shrink", "shrink", "delete", "full", "full", false, false, false, false, false},
-    {"large", "large", "wal", "full", "full", false, false, false, false, false},
-    {"drop", "drop", "delete", "full", "full", false, false, false, false, false},
-    {"queue", "queue", "wal", "full", "full", false, false, false, false, false},
-    {"indexed", "indexed", "delete", "full", "full", false, false, false, false, false},
-    {"followed", "followed", "delete", "full", "full", false, false, false, false, false},
-    {"delete", "rows", "delete", "full", "full", true, false, false, false, false},
-    {"delete-extra", "queue", "delete", "extra", "full", true, false, false, false, false},
-    {"truncate", "rows", "truncate", "full", "full", true, false, false, false, false},
-    {"persist", "rows", "persist", "full", "full", true, false, false, false, false},
-    {"wal", "large", "wal", "full", "full", true, false, false, false, false},
-    {"wal-normal", "rows", "wal", "normal", "full", true, false, false, false, false},
-    {"normal", "rows", "delete", "full", "normal", false, false, false, false, false},
-    {"normal-mixed", "drop", "wal", "full", "normal", true, false, false, false, false},
-    {"normal-full", "shrink", "wal", "full", "normal", false, true, false, false, false},
-    {"off-full", "drop", "delete", "full", "off", false, true, false, false, false},
-    {"off-full-mixed", "rows", "wal", "full", "off", true, true, false, false, false},
-    {"normal-indexed", "indexed", "wal", "full", "normal", false, false, false, false, false},
-    {"normal-followed", "followed", "wal", "full", "normal", false, false, false, false, false},
-    {"create", "rows", "delete", "full", "full", true, false, true, false, false},
-    {"create-wal", "drop", "wal", "full", "full", true, false, true, false, false},
-    {"undo", "large", "wal", "full", "full", true, false, false, true, false},
-    {"undo-rows", "rows", "wal", "full", "full", false, false, false, true, false},
-    {"undo-followed", "followed", "wal", "full", "full", true, false, false, true, false},
-    {"undo-indexed", "indexed", "wal", "full", "full", true, false, false, true, false},
-    {"again", "large", "delete", "full", "full", true, false, false, false, true},
-    {"again-wal", "rows", "wal", "full", "full", true, false, false, false, true},
-    {"again-drop", "drop", "wal", "full", "full", false, false, false, false, true},
+    {"rows", "rows", "delete", "full", "full", false, false, false, false, false, 0},
+    {"shrink", "shrink", "delete", "full", "full", false, false, false, false, false, 0},
+    {"large", "large", "wal", "full", "full", false, false, false, false, false, 0},
+    {"drop", "drop", "delete", "full", "full", false, false, false, false, false, 0},
+    {"queue", "queue", "wal", "full", "full", false, false, false, false, false, 0},
+    {"indexed", "indexed", "delete", "full", "full", false, false, false, false, false, 0},
+    {"followed", "followed", "delete", "full", "full", false, false, false, false, false, 0},
+    {"delete", "rows", "delete", "full", "full", true, false, false, false, false, 0},
+    {"delete-extra", "queue", "delete", "extra", "full", true, false, false, false, false, 0},
+    {"truncate", "rows", "truncate", "full", "full", true, false, false, false, false, 0},
+    {"persist", "rows", "persist", "full", "full", true, false, false, false, false, 0},
+    {"wal", "large", "wal", "full", "full", true, false, false, false, false, 0},
+    {"wal-normal", "rows", "wal", "normal", "full", true, false, false, false, false, 0},
+    {"normal", "rows", "delete", "full", "normal", false, false, false, false, false, 0},
+    {"normal-mixed", "drop", "wal", "full", "normal", true, false, false, false, false, 0},
+    {"normal-full", "shrink", "wal", "full", "normal", false, true, false, false, false, 0},
+    {"off-full", "drop", "delete", "full", "off", false, true, false, false, false, 0},
+    {"off-full-mixed", "rows", "wal", "full", "off", true, true, false, false, false, 0},
+    {"normal-indexed", "indexed", "wal", "full", "normal", false, false, false, false, false, 0},
+    {"normal-followed", "followed", "wal", "full", "normal", false, false, false, false, false, 0},
+    {"create", "rows", "delete", "full", "full", true, false, true, false, false, 0},
+    {"create-wal", "drop", "wal", "full", "full", true, false, true, false, false, 0},
+    {"undo", "large", "wal", "full", "full", true, false, false, true, false, 0},
+    {"undo-rows", "rows", "wal", "full", "full", false, false, false, true, false, 0},
+    {"undo-followed", "followed", "wal", "full", "full", true, false, false, true, false, 0},
+    {"undo-indexed", "indexed", "wal", "full", "full", true, false, false, true, false, 0},
+    {"again", "large", "delete", "full", "full", true, false, false, false, true, 0},
+    {"again-wal", "rows", "wal", "full", "full", true, false, false, false, true, 0},
+    {"again-drop", "drop", "wal", "full", "full", false, false, false, false, true, 0},
+    {"log", "rows", "delete", "full", "full", false, false, false, false, false, 1000},
+    {"log-limit", "rows", "wal", "full", "full", true, false, false, false, false, 3},
+    {"log-queue", "queue", "wal", "full", "full", true, false, false, false, false, 1000},
+    {"log-unique", "unique", "delete", "full", "full", true, false, false, false, false, 2},
+    {"log-large", "large", "wal", "full", "full", false, false, false, false, false, 1000},
+    {"log-drop", "drop", "wal", "full", "full", true, false, false, false, false, 1000},
+    {"log-normal", "rows", "delete", "full", "normal", false, false, false, false, false, 1000},
+    {"log-normal-limit", "queue", "wal", "full", "normal", false, false, false, false, false, 3},
+    {"log-normal-full", "unique", "wal", "full", "normal", false, true, false, false, false, 1000},
+    {"log-normal-large", "large", "wal", "full", "normal", false, true, false, false, false, 3},
+    {"log-off-full", "rows", "delete", "full", "off", false, true, false, false, false, 1000},
+    {"log-off-full-limit", "queue", "wal", "full", "off", true, true, false, false, false, 3},
+    {"log-off-full-drop", "drop", "wal", "full", "off", false, true, false, false, false, 1000},
+    {"log-create", "rows", "delete", "full", "full", true, false, true, false, false, 1000},
+    {"log-undo", "rows", "wal", "full", "full", true, false, false, true, false, 1000},
+    {"log-undo-limit", "unique", "wal", "full", "full", false, false, false, true, false, 2},
+    {"log-again", "rows", "wal", "full", "full", true, false, false, false, true, 1000},
+    {"log-again-unique", "unique", "wal", "full", "full", false, false, false, false, true, 4},
+    {"log-again-normal", "queue", "delete", "full", "normal", false, true, false, false, true, 4},
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
@@ -167,6 +190,14 @@ static inline int64_t made_durable(const disk_log *log, int64_t from)
     return NEVER;
 }
 
+/* A record of the log, not the zeros that make room for records. */
+static inline bool is_record(const disk_event *event, int log)
+{
+    return event->kind == DISK_WRITE && event->file == log && event->offset >= CHAIN_LOG_HEADER &&
+           event->size > 0 &&
+           (event->bytes[0] != 0 || memcmp(event->bytes, event->bytes + 1, event->size - 1) != 0);
+}
+
 /* Where the parts of a transaction come to lie on the disk. */
 static inline void note_parts(recording *all, int number)
 {
@@ -175,11 +206,19 @@ static inline void note_parts(recording *all, int number)
     for (int i = 0; i < all->log.name_count; i++) {
         store = strcmp(all->log.names[i], STORE) == 0 ? all->log.at[i] : store;
     }
+    int log = -1;
+    for (int i = 0; i < all->log.name_count; i++) {
+        log = strcmp(all->log.names[i], STORE "-log") == 0 ? all->log.at[i] : log;
+    }
     all->in_store[number] = all->done[number];
+    bool logged = false;
     for (int64_t i = all->begun[number]; i < all->done[number]; i++) {
         const disk_event *event = &all->log.events[i];
-        if (event->kind == DISK_WRITE && event->durable && event->file == store) {
+        if (event->kind == DISK_WRITE && event->durable && event->file == store && !logged) {
             all->in_store[number] = i;
+        } else if (log >= 0 && is_record(event, log) && !logged) {
+            all->in_store[number] = i;
+            logged = true; /* and what follows only applies the log */
         }
         main_part = commits_main(all, event) ? i : main_part;
     }
@@ -195,20 +234,72 @@ static inline void settle_parts(recording *all)
     }
 }
 
-/* What others see of a transaction that fails, after the store's commit. */
+/* What others see of a transaction that fails, after the store's commit; and what the next one to
+ * open the store would see if all processes died then: that is another thing if it is in the log.
+ */
 static sqlite3 *witness;
+static const char *witnessed_folder;
 static database_content witnessed;
+static database_content *left_behind; /* shared memory */
+
+static inline void copy_folder(const char *from, const char *to)
+{
+    static file_content content;
+    DIR *entries = opendir(from);
+    assert_non_null(entries);
+    empty_folder(to);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char path[PATH_SIZE + FILE_NAME_SIZE];
+        if (entry->d_type == DT_REG) {
+            snprintf(path, sizeof path, "%s/%.63s", from, entry->d_name);
+            content.size = 0;
+            file_load(&content, path);
+            snprintf(path, sizeof path, "%s/%.63s", to, entry->d_name);
+            assert_true(file_write(path, &content));
+        }
+    }
+    closedir(entries);
+}
+
+static inline void read_copy(const char *folder)
+{
+    void *copy = NULL;
+    char path[PATH_SIZE];
+    int status;
+    fflush(stdout);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        disk_stop();
+        if (make_folder(&copy) != 0) {
+            _exit(1);
+        }
+        copy_folder(folder, copy);
+        path_in(copy, "main.db", path);
+        sqlite3 *db = try_open(path);
+        left_behind->code = SQLITE_CANTOPEN;
+        if (db != NULL) {
+            *left_behind = content_of(db, true);
+        }
+        sqlite3_close(db);
+        remove_folder(&copy);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
 
 static inline void look_on(void)
 {
     if (saboteur_code != SQLITE_OK) {
         witnessed = content_of(witness, true);
+        read_copy(witnessed_folder);
     }
 }
 
 /* A transaction that is undone leaves the entities that were there before it. In a table that keeps
- * its changes, those are put again with new Timestamps, and what the transaction inserted has
- * become deletions: see transaction/taken_back.h. */
+ * its changes, and if the commit was not in a log, those are put again with new Timestamps, and
+ * what the transaction inserted has become deletions: see transaction/taken_back.h. */
 static inline bool is_undone(const recording *all, sqlite3 *db, int number, uint64_t entities)
 {
     bool same = all->states[number].store == all->states[number - 1].store;
@@ -233,8 +324,11 @@ static inline void record_transaction(recording *all, sqlite3 *db, int number, i
     all->states[number] = content_of(db, true);
     assert_int_equal(all->states[number].code, SQLITE_OK);
     if (fails) {
-        all->failing[number] = witnessed;
-        assert_true(witnessed.store != all->states[number].store);
+        all->failing[number] = *left_behind;
+        assert_int_equal(left_behind->code, SQLITE_OK);
+        assert_true(left_behind->store != all->states[number].store);
+        assert_true(witnessed.store == (all->of->log != 0 && number > 1 ? all->states[number].store
+                                                                        : left_behind->store));
         assert_true(is_undone(all, db, number, entities));
     }
 }
@@ -246,15 +340,24 @@ static inline void record_session(recording *all, const char *folder, int before
     sqlite3 *db = open_main(folder, all->of);
     witness = all->of->undoes ? open_database(folder, "main.db") : NULL;
     saboteur_watch = all->of->undoes ? look_on : NULL;
+    witnessed_folder = folder;
+    if (left_behind == NULL) {
+        left_behind = mmap(NULL, sizeof *left_behind, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(left_behind, MAP_FAILED);
+    }
     all->states[0] = content_of(db, true);
     for (int number = 1; number <= TRANSACTIONS; number++) {
         record_transaction(all, db, number, before);
     }
-    disk_stop();
     saboteur_watch = NULL;
     saboteur_code = SQLITE_OK;
+    if (all->of->log == 0) {
+        disk_stop();
+    }
+    sqlite3_close(witness); /* the last one to close applies the log and removes it */
     close_database(db);
-    sqlite3_close(witness);
+    disk_stop();
     settle_parts(all);
 }
 
@@ -271,10 +374,16 @@ static inline void lose_power(const recording *all, const char *folder, uint64_t
     power_end(&disk);
 }
 
-static inline void record(recording *all, const scenario *of, const char *folder, bool drops_syncs,
-                          uint64_t seed)
+/* `dropped`: the disk drops the syncs of files whose names end so; NULL: of none. */
+static inline void record(recording *all, const scenario *of, const char *folder,
+                          const char *dropped, uint64_t seed)
 {
-    *all = (recording){.of = of, .log = {.drops_syncs = drops_syncs}};
+    *all = (recording){.of = of, .log = {.drops_syncs = dropped != NULL, .dropped = dropped}};
+    if (of->log != 0) {
+        use_log(of->log);
+    } else {
+        use_no_log();
+    }
     sqlite3 *db = open_main(folder, of);
     if (of->creates) {
         run(db, "CREATE TABLE before(a)");

@@ -17,14 +17,17 @@
 #include "faults/saboteur.h"
 #include "fixtures/anatomy.h"
 #include "fixtures/files.h"
+#include "fixtures/log_chain.h"
 #include "fixtures/workload.h"
 
 enum {
-    DEFAULT_POINTS = 9,
+    DEFAULT_POINTS = 4,
     SESSION = 3, /* of the session that is killed */
     FAILING = 2, /* the transaction of these that fails if there is a saboteur */
     COMMITS_MAX = 64,
-    FILES_MAX = 8,
+    FILES_MAX = 10,
+    WITNESSES = 2,
+    ERASED_MAX = 4096, /* bytes that are written over a record to take it back, at most */
     META_PAGES = 2 * 4096,
     WAL_FRAME = 24,
     CALLS_MAX = 20000,
@@ -35,6 +38,14 @@ enum {
 
 #define STORE "main.db-ptable"
 
+/* In which company the process is that is killed. */
+typedef enum origin {
+    ALONE,       /* the store was closed */
+    LEFT,        /* the one before was killed, and has left its log */
+    ACCOMPANIED, /* another one has the store open, which looks afterwards */
+    BEREAVED,    /* the same, but it commits something and is killed, too */
+} origin;
+
 typedef struct scenario {
     const char *name;
     const char *work;
@@ -44,29 +55,59 @@ typedef struct scenario {
     bool mixed;
     bool creates; /* the first transaction makes the store and declares the tables */
     bool undoes;  /* one of the transactions fails after the store's commit */
+    int log;      /* small commits go to the log, which is applied after so many; 0: none does */
+    origin from;
 } scenario;
 
 static const scenario scenarios[] = {
-    {"rows", "rows", "delete", "full", 5, false, false, false},
-    {"large", "large", "wal", "full", 5, false, false, false},
-    {"drop", "drop", "wal", "normal", 5, false, false, false},
-    {"queue", "queue", "delete", "off", 5, false, false, false},
-    {"indexed", "indexed", "wal", "full", 5, false, false, false},
-    {"followed", "followed", "wal", "full", 5, false, false, false},
-    {"shrink", "shrink", "wal", "full", 1, false, false, false},
-    {"delete", "rows", "delete", "full", 5, true, false, false},
-    {"truncate", "drop", "truncate", "full", 5, true, false, false},
-    {"persist", "large", "persist", "full", 5, true, false, false},
-    {"wal", "rows", "wal", "full", 5, true, false, false},
-    {"wal-queue", "queue", "wal", "normal", 5, true, false, false},
-    {"undo", "rows", "delete", "full", 5, true, false, true},
-    {"undo-wal", "large", "wal", "full", 5, true, false, true},
-    {"undo-indexed", "indexed", "delete", "full", 5, true, false, true},
-    {"undo-followed", "followed", "delete", "full", 5, true, false, true},
-    {"create", "rows", "delete", "full", 5, true, true, false},
-    {"create-wal", "drop", "wal", "full", 5, true, true, false},
-    {"create-followed", "followed", "delete", "full", 5, true, true, false},
-    {"create-indexed", "indexed", "delete", "full", 5, true, true, false},
+    {"rows", "rows", "delete", "full", 5, false, false, false, 0, ALONE},
+    {"large", "large", "wal", "full", 5, false, false, false, 0, ALONE},
+    {"drop", "drop", "wal", "normal", 5, false, false, false, 0, ALONE},
+    {"queue", "queue", "delete", "off", 5, false, false, false, 0, ALONE},
+    {"indexed", "indexed", "wal", "full", 5, false, false, false, 0, ALONE},
+    {"followed", "followed", "wal", "full", 5, false, false, false, 0, ALONE},
+    {"shrink", "shrink", "wal", "full", 1, false, false, false, 0, ALONE},
+    {"delete", "rows", "delete", "full", 5, true, false, false, 0, ALONE},
+    {"truncate", "drop", "truncate", "full", 5, true, false, false, 0, ALONE},
+    {"persist", "large", "persist", "full", 5, true, false, false, 0, ALONE},
+    {"wal", "rows", "wal", "full", 5, true, false, false, 0, ALONE},
+    {"wal-queue", "queue", "wal", "normal", 5, true, false, false, 0, ALONE},
+    {"undo", "rows", "delete", "full", 5, true, false, true, 0, ALONE},
+    {"undo-wal", "large", "wal", "full", 5, true, false, true, 0, ALONE},
+    {"undo-indexed", "indexed", "delete", "full", 5, true, false, true, 0, ALONE},
+    {"undo-followed", "followed", "delete", "full", 5, true, false, true, 0, ALONE},
+    {"create", "rows", "delete", "full", 5, true, true, false, 0, ALONE},
+    {"create-wal", "drop", "wal", "full", 5, true, true, false, 0, ALONE},
+    {"create-followed", "followed", "delete", "full", 5, true, true, false, 0, ALONE},
+    {"create-indexed", "indexed", "delete", "full", 5, true, true, false, 0, ALONE},
+    {"log", "rows", "delete", "full", 5, false, false, false, 1000, ALONE},
+    {"log-normal", "rows", "wal", "normal", 5, false, false, false, 1000, ALONE},
+    {"log-off", "queue", "wal", "off", 5, false, false, false, 1000, ALONE},
+    {"log-large", "large", "wal", "full", 5, true, false, false, 1000, ALONE},
+    {"log-drop", "drop", "wal", "full", 5, true, false, false, 1000, ALONE},
+    {"log-mixed", "rows", "delete", "full", 5, true, false, false, 1000, ALONE},
+    {"log-mixed-wal", "queue", "wal", "full", 5, true, false, false, 1000, ALONE},
+    {"log-limit", "rows", "wal", "full", 5, true, false, false, 2, ALONE},
+    {"log-undo", "rows", "wal", "full", 5, true, false, true, 1000, ALONE},
+    {"log-undo-normal", "queue", "delete", "normal", 5, false, false, true, 2, ALONE},
+    {"log-create", "rows", "delete", "full", 5, true, true, false, 1, ALONE},
+    {"log-indexed", "indexed", "wal", "full", 5, true, false, false, 1000, ALONE},
+    {"log-unique", "unique", "wal", "full", 5, true, false, false, 3, ALONE},
+    {"log-beside-unique", "unique", "delete", "normal", 5, true, false, true, 3, ACCOMPANIED},
+    {"log-left", "rows", "wal", "full", 5, true, false, false, 1000, LEFT},
+    {"log-left-limit", "queue", "wal", "normal", 5, true, false, false, 3, LEFT},
+    {"log-left-undo", "rows", "wal", "full", 5, true, false, true, 1000, LEFT},
+    {"log-left-unique", "unique", "wal", "off", 5, true, false, true, 1000, LEFT},
+    {"log-beside", "rows", "wal", "full", 5, false, false, false, 1000, ACCOMPANIED},
+    {"log-beside-mixed", "rows", "delete", "full", 5, true, false, false, 1000, ACCOMPANIED},
+    {"log-beside-limit", "queue", "wal", "normal", 5, false, false, false, 2, ACCOMPANIED},
+    {"log-beside-undo", "rows", "wal", "full", 5, true, false, true, 1000, ACCOMPANIED},
+    {"log-bereaved", "rows", "delete", "full", 5, false, false, false, 1000, BEREAVED},
+    {"log-bereaved-large", "large", "delete", "full", 5, false, false, false, 1000, BEREAVED},
+    {"log-bereaved-limit", "unique", "delete", "full", 5, true, false, false, 3, BEREAVED},
+    {"log-bereaved-drop", "drop", "delete", "normal", 5, true, false, false, 3, BEREAVED},
+    {"log-bereaved-undo", "rows", "delete", "full", 5, true, false, true, 1000, BEREAVED},
+    {"log-beside-large", "large", "wal", "off", 5, false, false, false, 3, ACCOMPANIED},
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
@@ -83,11 +124,14 @@ typedef struct history {
 typedef struct shared {
     /* Set by the process that is killed. */
     int64_t calls;
-    bool writes[CALLS_MAX]; /* the call writes */
+    bool writes[CALLS_MAX]; /* the call writes, or flushes */
     int store_commits;
     int main_commits;
+    bool logged;        /* the transaction has put a record into the log */
     bool frame_commits; /* the last frame of the write-ahead log is to be the last of a commit */
     bool survived;
+    int witnesses;    /* rows that the other process has committed */
+    int acknowledged; /* the last transaction whose COMMIT has returned */
 
     /* Set by a process that is not killed. */
     history store;
@@ -130,15 +174,37 @@ static bool commits_main(const system_call *call, const char *path)
                : ends_with(path, "main.db-wal") && call->kind == CALL_WRITE && ends_frames(call);
 }
 
-/* A commit of the store ends with the write of a root page. */
+/*
+ * A commit of the store ends with the write of a root page, or of a record of the log; one that
+ * takes it back, with nothing in its place. A transaction that has written a record, and then a
+ * root page, has only applied the log.
+ */
+static bool commits_store(const system_call *call, const char *path)
+{
+    if (call->kind != CALL_WRITE) {
+        return false;
+    }
+    if (ends_with(path, STORE "-log")) {
+        if (call->offset < CHAIN_LOG_HEADER) {
+            return false;
+        }
+        bool record = !is_nothing(call);
+        bool erases = !record && ours->logged && system_call_size(call) <= ERASED_MAX;
+        ours->logged = ours->logged || record;
+        return record || erases;
+    }
+    return ends_with(path, STORE) && call->offset >= 0 && call->offset < META_PAGES &&
+           !ours->logged;
+}
+
 static void note_commits(const system_call *call)
 {
     if (mortal_calls < CALLS_MAX) {
-        ours->writes[mortal_calls] = call->kind == CALL_WRITE;
+        ours->writes[mortal_calls] = call->kind == CALL_WRITE || call->kind == CALL_SYNC;
     }
     const char *path = path_of(call);
-    if (path != NULL && call->kind == CALL_WRITE && ends_with(path, STORE)) {
-        ours->store_commits += call->offset >= 0 && call->offset < META_PAGES;
+    if (path != NULL && commits_store(call, path)) {
+        ours->store_commits++;
     } else if (path != NULL) {
         ours->main_commits += commits_main(call, path);
     }
@@ -195,6 +261,8 @@ static void remember_state(sqlite3 *db, int number)
     if (there.code != SQLITE_OK) {
         _exit(4);
     }
+    ours->logged = false;
+    ours->acknowledged = number;
     remember(&ours->store, ours->store_commits, there.store, number);
     remember(&ours->main, ours->main_commits, there.main, number);
 }
@@ -250,10 +318,21 @@ static bool goes_on(sqlite3 *db)
            wrong("the next transaction", sqlite3_errmsg(db));
 }
 
+/* Of a write-ahead log: frames of the last commit may be in no index yet, and a process that has
+ * the log open does not look for them. */
+static int main_commits_seen(const database_content *there)
+{
+    int main = ours->main_commits;
+    bool unnoticed = playing->from >= ACCOMPANIED && strcmp(playing->journal_mode, "wal") == 0 &&
+                     main > 0 && ours->main.numbers[main - 1] >= ours->acknowledged &&
+                     there->main == ours->main.digests[main - 1];
+    return unnoticed ? main - 1 : main;
+}
+
 static bool is_as_committed(const database_content *there)
 {
     int store = ours->store_commits;
-    int main = ours->main_commits;
+    int main = main_commits_seen(there);
     bool same = there->store == ours->store.digests[store] &&
                 there->main == ours->main.digests[main] &&
                 ours->main.numbers[main] <= ours->store.numbers[store];
@@ -266,6 +345,13 @@ static bool is_as_committed(const database_content *there)
                  there->main == ours->main.digests[main] ? "right" : "wrong");
     }
     return same;
+}
+
+/* Entities, what the log holds of them, and their index entries. */
+static bool is_sound(sqlite3 *db)
+{
+    return playing->log == 0 || first_number(db, "SELECT pt_check() = 'ok'", 0) == 1 ||
+           wrong("pt_check", sqlite3_errmsg(db));
 }
 
 static bool check(sqlite3 *db, bool goes)
@@ -286,15 +372,83 @@ static bool check(sqlite3 *db, bool goes)
     if (!indexes_are_sound(db)) {
         return wrong("pt_check", "the store is not sound");
     }
-    return is_as_committed(&there) && (!goes || goes_on(db));
+    return is_as_committed(&there) && is_sound(db) && (!goes || goes_on(db));
+}
+
+/*
+ * While a process has the store open, the record of a dead one is not seen until the next writer
+ * comes.
+ */
+static bool is_as_published(const database_content *there)
+{
+    int commits = ours->store_commits;
+    bool behind = commits > 0 && ours->store.numbers[commits - 1] >= ours->acknowledged &&
+                  there->store == ours->store.digests[commits - 1];
+    return there->code == SQLITE_OK && (behind || there->store == ours->store.digests[commits] ||
+                                        wrong("before the next writer", "the store is wrong"));
+}
+
+static void leave_witnesses(sqlite3 *db)
+{
+    while (ours->witnesses < WITNESSES &&
+           code_of(db, "INSERT INTO t(PartitionKey, RowKey) VALUES('witness', '%d')",
+                   ours->witnesses) == SQLITE_OK) {
+        ours->witnesses++;
+    }
+    raise(ours->witnesses == WITNESSES ? SIGKILL : SIGABRT);
+}
+
+/* They are there; afterwards they are not. */
+static bool finds_witnesses(sqlite3 *db)
+{
+    int64_t found = first_number(db, "SELECT count(*) FROM t WHERE PartitionKey = 'witness'", -1);
+    return (found == ours->witnesses || wrong("what the other process has committed", "is lost")) &&
+           (ours->witnesses == 0 ||
+            code_of(db, "DELETE FROM t WHERE PartitionKey = 'witness'") == SQLITE_OK ||
+            wrong("deleting", sqlite3_errmsg(db)));
+}
+
+/* Has the store open while another process works and dies. */
+static void accompany(const char *folder, const int to[2], const int from[2])
+{
+    char sign = 0;
+    sqlite3 *db = open_main(folder);
+    bool read_once = content_of(db, false).code == SQLITE_OK;
+    if (!read_once || write(from[1], &sign, 1) != 1 || read(to[0], &sign, 1) != 1) {
+        _exit(7);
+    }
+    database_content there = content_of(db, false);
+    ours->witnesses = 0;
+    if (playing->from == BEREAVED && !ours->survived) {
+        leave_witnesses(db);
+    }
+    ours->good =
+        ours->survived || (is_as_published(&there) &&
+                           (code_of(db, "BEGIN; DELETE FROM t WHERE 0; COMMIT") == SQLITE_OK ||
+                            wrong("the lock", sqlite3_errmsg(db))) &&
+                           check(db, true));
+    if (sqlite3_close(db) != SQLITE_OK) {
+        ours->good = wrong("closing", "it was not done with");
+    }
 }
 
 static void look(const char *folder)
 {
     sqlite3 *db = open_main(folder);
-    ours->good = check(db, true);
+    ours->good = (playing->from != BEREAVED || finds_witnesses(db)) && check(db, true);
     if (sqlite3_close(db) != SQLITE_OK) {
         ours->good = wrong("closing", "it was not done with");
+    }
+}
+
+/* Opens and reads what a killed process has left, beside another one that has it open. */
+static void visit(const char *folder)
+{
+    sqlite3 *db = open_main(folder);
+    database_content there = content_of(db, false);
+    if (there.code != SQLITE_OK || sqlite3_close(db) != SQLITE_OK) {
+        snprintf(ours->text, sizeof ours->text, "a visitor: %s", there.text);
+        _exit(8);
     }
 }
 
@@ -310,6 +464,13 @@ static void recover(const char *folder, int64_t last)
 }
 
 /* --- The test --- */
+
+static const char *store_in(const char *folder)
+{
+    static char path[PATH_SIZE];
+    path_in(folder, STORE, path);
+    return path;
+}
 
 typedef struct template
 {
@@ -352,8 +513,7 @@ static void free_template(template *all)
     }
 }
 
-/* What the transactions before leave. */
-static void prepare(template *all, const char *folder)
+static void work_before(const char *folder)
 {
     sqlite3 *db = open_database(folder, "main.db");
     run(db, "PRAGMA journal_mode = %s", playing->journal_mode);
@@ -366,11 +526,38 @@ static void prepare(template *all, const char *folder)
             assert_int_equal(workload_transact(db, work, number, playing->mixed), SQLITE_OK);
         }
     }
+    if (playing->from == LEFT) {
+        raise(SIGKILL);
+    }
     close_database(db);
+}
+
+/* What the transactions before leave. */
+static void prepare(template *all, const char *folder)
+{
+    if (playing->log != 0) {
+        use_log(playing->log);
+    } else {
+        use_no_log();
+    }
+    if (playing->from != LEFT) {
+        work_before(folder);
+    } else {
+        fflush(stdout);
+        pid_t pid = fork_process();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            work_before(folder);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        assert_true(log_chain_of(store_in(folder)).commits > 0);
+    }
     take_template(all, folder);
 }
 
-typedef enum role { PLAY, PLAY_WHOLLY, LOOK, RECOVER } role;
+typedef enum role { PLAY, PLAY_WHOLLY, LOOK, VISIT, RECOVER } role;
 
 /* True if the process has ended by itself; otherwise only SIGKILL can have ended it. */
 static bool run_process(role as, const char *folder, int64_t last, mortal_death way)
@@ -384,6 +571,9 @@ static bool run_process(role as, const char *folder, int64_t last, mortal_death 
         switch (as) {
         case LOOK:
             look(folder);
+            break;
+        case VISIT:
+            visit(folder);
             break;
         case RECOVER:
             recover(folder, last);
@@ -403,8 +593,50 @@ static bool run_process(role as, const char *folder, int64_t last, mortal_death 
     return !killed;
 }
 
+/* The same for one that plays in the company of another, which then looks. */
+static bool run_accompanied(role as, const char *folder, int64_t last, mortal_death way)
+{
+    int to[2];
+    int from[2];
+    char sign = 0;
+    if (playing->from != ACCOMPANIED && playing->from != BEREAVED) {
+        return run_process(as, folder, last, way);
+    }
+    assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+    fflush(stdout);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        die_of_signals();
+        accompany(folder, to, from);
+        _exit(0);
+    }
+    assert_int_equal(read(from[0], &sign, 1), 1);
+    bool survived = run_process(as, folder, last, way);
+    int status;
+    if (playing->from == BEREAVED && !survived) {
+        run_process(VISIT, folder, 0, DIES_BEFORE);
+        ours->survived = false;
+    }
+    assert_int_equal(write(to[1], &sign, 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    for (int i = 0; i < 2; i++) {
+        close(to[i]);
+        close(from[i]);
+    }
+    bool dies = playing->from == BEREAVED && !survived;
+    if (dies ? !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL
+             : !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fail_msg("%s, call %lld: the other process ended with status %d", playing->name,
+                 (long long)last, status);
+    }
+    return survived;
+}
+
 static void start_counting(void)
 {
+    ours->logged = false;
     ours->store_commits = 0;
     ours->main_commits = 0;
     ours->frame_commits = false;
@@ -430,7 +662,7 @@ static int64_t learn(const template *all, const char *folder)
         memset(&ours->store, 0, sizeof ours->store);
         memset(&ours->main, 0, sizeof ours->main);
         start_counting();
-        assert_true(run_process(as, folder, 0, DIES_BEFORE));
+        assert_true(run_accompanied(as, folder, 0, DIES_BEFORE));
         if (as == PLAY) {
             break;
         }
@@ -451,7 +683,9 @@ typedef struct figures {
 
 static void check_now(const char *folder, int64_t call, mortal_death way)
 {
-    run_process(LOOK, folder, 0, DIES_BEFORE);
+    if (playing->from != ACCOMPANIED) {
+        run_process(LOOK, folder, 0, DIES_BEFORE);
+    }
     if (!ours->good) {
         fail_msg("%s, call %lld, way %d: %s", playing->name, (long long)call, (int)way, ours->text);
     }
@@ -469,37 +703,44 @@ static void kill_recoveries(const char *folder, figures *sum)
     }
 }
 
-/* Nobody has the store open. */
-static void check_anatomy(const char *folder)
-{
-    char path[PATH_SIZE];
-    path_in(folder, STORE, path);
-    if (access(path, F_OK) == 0) {
-        anatomy_of(folder, STORE);
-    }
-}
-
 /* A call and how much of it is made. */
 typedef struct point {
     int64_t call;
     mortal_death way;
 } point;
 
+/* Nobody has the store open. */
+static void check_anatomy(const char *folder, const point *at)
+{
+    char path[PATH_SIZE];
+    path_in(folder, STORE, path);
+    if (access(path, F_OK) == 0) {
+        log_chain closed = log_chain_of(path);
+        if (closed.has_file || closed.log_id != 0) {
+            fail_msg("%s, call %lld, way %d: closed, the store %s a log, and its file is %s",
+                     playing->name, (long long)at->call, (int)at->way,
+                     closed.log_id != 0 ? "names" : "does not name",
+                     closed.has_file ? "there" : "not there");
+        }
+        anatomy_of(folder, STORE);
+    }
+}
+
 static void try_point(const template *all, const char *folder, const point *at, bool recovers,
                       figures *sum)
 {
     put_template(all, folder);
     start_counting();
-    assert_false(run_process(PLAY, folder, at->call, at->way));
+    assert_false(run_accompanied(PLAY, folder, at->call, at->way));
     int in_main = ours->main.numbers[ours->main_commits];
     int in_store = ours->store.numbers[ours->store_commits];
     sum->points++;
     sum->between += playing->mixed && in_main < in_store ? 1 : 0;
-    if (recovers) {
+    if (recovers && playing->from != ACCOMPANIED && playing->from != BEREAVED) {
         kill_recoveries(folder, sum);
     }
     check_now(folder, at->call, at->way);
-    check_anatomy(folder);
+    check_anatomy(folder, at);
 }
 
 /* Every way to die, of calls that are not like many others. Returns how many points there are. */

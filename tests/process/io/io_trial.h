@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "fixtures/anatomy.h"
+#include "fixtures/log_chain.h"
 #include "fixtures/open_files.h"
 #include "process/io/io_judge.h"
 #include "process/io/io_looker.h"
@@ -375,6 +376,11 @@ static inline void io_begin_trial(io_trial *trial)
 {
     io_pause();
     io_visit_files(io_folder, io_remove, NULL);
+    if (trial->model->script->log != 0) {
+        use_log(trial->model->script->log);
+    } else {
+        use_no_log();
+    }
     trial->subject = (io_connection){.host = trial->model->host};
     trial->descriptors = descriptor_count();
     trial->memory = sqlite3_memory_used();

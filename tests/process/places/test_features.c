@@ -70,12 +70,12 @@ static void put_version(raw_header *header)
     MDB_val key = {.mv_size = strlen("current"), .mv_data = (void *)(uintptr_t) "current"};
     MDB_val value;
     pt_format_state state;
-    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     assert_int_equal(mdb_get(header->txn, header->main, &key, &value), 0);
     assert_true(pt_format_read_state(pt_slice_of(value.mv_data, value.mv_size), &state));
     state.version = mdb_txn_id(header->txn);
-    pt_format_write_state(&state, bytes);
-    put_raw(header, "current", bytes, sizeof bytes);
+    size_t size = pt_format_write_state(&state, bytes);
+    put_raw(header, "current", bytes, size);
 }
 
 static void commit_raw(raw_header *header)

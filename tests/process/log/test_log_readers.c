@@ -1,0 +1,253 @@
+/*
+ * Threads read while another process begins to log its commits: whoever begins to read after a
+ * COMMIT has returned sees it.
+ *
+ * N: how many stores are tried.
+ */
+#include <dlfcn.h>
+#include <lmdb.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "fixtures/child.h"
+#include "fixtures/log_chain.h"
+
+enum { DEFAULT_ROUNDS = 12, READERS = 12, COMMITS = 60, MANY = 1000000 };
+
+#define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int64, sync='off', store='one.ptable')"
+
+/* Shared by the processes. */
+typedef struct board {
+    _Atomic int acknowledged;
+    atomic_bool may_begin;
+    atomic_bool done;
+} board;
+
+static board *ours;
+
+/* --- The process that writes --- */
+
+static int write_all_commits(const char *folder, int limit)
+{
+    char path[PATH_SIZE];
+    path_in(folder, "writer.db", path);
+    use_log(limit);
+    sqlite3 *db = try_open(path);
+    if (db == NULL || code_of(db, TABLE) != SQLITE_OK) {
+        return 1;
+    }
+    while (!atomic_load(&ours->may_begin)) {
+        sched_yield();
+    }
+    for (int i = 1; i <= COMMITS; i++) {
+        if (code_of(db, "UPDATE t SET V = %d", i) != SQLITE_OK) {
+            return 2;
+        }
+        atomic_store(&ours->acknowledged, i);
+    }
+    atomic_store(&ours->done, true);
+    return sqlite3_close(db) == SQLITE_OK ? 0 : 3;
+}
+
+/* --- The threads that read --- */
+
+typedef struct reader {
+    pthread_t thread;
+    const char *folder;
+    int begins_after; /* so many commits */
+    int reads;
+    int64_t expected; /* of the first read that saw less */
+    int64_t seen;
+    char text[200]; /* of a failure */
+} reader;
+
+static void *read_on(void *context)
+{
+    reader *self = context;
+    char path[PATH_SIZE];
+    path_in(self->folder, "reader.db", path);
+    sqlite3 *db = try_open(path);
+    sqlite3_busy_timeout(db, 10000);
+    int64_t seen = first_number(db, "SELECT V FROM t", -1);
+    /* All of them find the log at once, and one of them opens it. */
+    while (atomic_load(&ours->acknowledged) < self->begins_after && !atomic_load(&ours->done)) {
+        sched_yield();
+    }
+    while (!atomic_load(&ours->done) && seen >= 0 && self->expected == 0) {
+        int64_t least = atomic_load(&ours->acknowledged);
+        seen = first_number(db, "SELECT V FROM t", -1);
+        self->reads++;
+        if (seen < least) {
+            self->expected = least;
+            self->seen = seen;
+        }
+    }
+    if (seen < 0 && self->expected == 0) {
+        self->expected = -1;
+        self->seen = sqlite3_errcode(db);
+        snprintf(self->text, sizeof self->text, "%s", sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+    return NULL;
+}
+
+static pid_t start_writer(const char *folder, int limit)
+{
+    fflush(stdout);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        _exit(write_all_commits(folder, limit));
+    }
+    return pid;
+}
+
+static int64_t try_store(const char *folder, int limit, int begins_after)
+{
+    reader readers[READERS] = {0};
+    int64_t reads = 0;
+    int status;
+    *ours = (board){0};
+    sqlite3 *db = open_database(folder, "reader.db");
+    run(db, TABLE "; INSERT INTO t VALUES('p', 'a', 0)");
+    pid_t writer = start_writer(folder, limit);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = (reader){.folder = folder, .begins_after = begins_after};
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    }
+    atomic_store(&ours->may_begin, true);
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    atomic_store(&ours->done, true);
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(readers[i].thread, NULL);
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    for (int i = 0; i < READERS; i++) {
+        reads += readers[i].reads;
+        if (readers[i].expected != 0) {
+            fail_msg("%lld was acknowledged, and a reader saw %lld %s",
+                     (long long)readers[i].expected, (long long)readers[i].seen, readers[i].text);
+        }
+    }
+    assert_number(db, COMMITS, "SELECT V FROM t");
+    close_database(db);
+    return reads;
+}
+
+static void what_is_acknowledged_is_seen(void **state)
+{
+    (void)state;
+    static const int limits[] = {MANY, 5, 1};
+    int64_t rounds = setting("N", DEFAULT_ROUNDS);
+    int64_t reads = 0;
+    use_no_log(); /* of our own */
+    for (int64_t i = 0; i < rounds; i++) {
+        void *folder;
+        assert_int_equal(make_folder(&folder), 0);
+        reads += try_store(folder, limits[i % 3], (int)(i % 5) * 3);
+        remove_folder(&folder);
+    }
+    printf("# %lld stores, %lld reads beside a writer\n", (long long)rounds, (long long)reads);
+}
+
+/* --- One reader between the steps of another --- */
+
+static void (*before_reading)(void); /* called once, when LMDB begins to read */
+
+static void meet(void)
+{
+    void (*once)(void) = before_reading;
+    before_reading = NULL;
+    if (once != NULL) {
+        once();
+    }
+}
+
+#pragma GCC visibility push(default)
+
+int mdb_txn_renew(MDB_txn *txn)
+{
+    int (*next)(MDB_txn *);
+    *(void **)&next = dlsym(RTLD_NEXT, "mdb_txn_renew");
+    meet();
+    return next(txn);
+}
+
+int mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn)
+{
+    int (*next)(MDB_env *, MDB_txn *, unsigned, MDB_txn **);
+    *(void **)&next = dlsym(RTLD_NEXT, "mdb_txn_begin");
+    if ((flags & MDB_RDONLY) != 0) {
+        meet();
+    }
+    return next(env, parent, flags, txn);
+}
+
+#pragma GCC visibility pop
+
+static sqlite3 *other_reader;
+
+static void read_by_other(void)
+{
+    assert_number(other_reader, 5, "SELECT V FROM t");
+}
+
+static int be_logger(const char *path)
+{
+    char sign;
+    use_log(MANY);
+    sqlite3 *db = try_open(path);
+    bool good = db != NULL && code_of(db, TABLE) == SQLITE_OK;
+    for (int i = 1; i <= 5; i++) {
+        good = good && code_of(db, "UPDATE t SET V = %d", i) == SQLITE_OK;
+    }
+    sign = good ? 'g' : 'b';
+    write_all(STDOUT_FILENO, &sign, 1);
+    read_all(STDIN_FILENO, &sign, 1);
+    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
+}
+
+/* The first one has read the word before the process opened the log, and the state afterwards. */
+static void a_log_that_another_reader_opens_meanwhile(void **state)
+{
+    char path[PATH_SIZE];
+    char sign = 0;
+    use_no_log(); /* of our own */
+    sqlite3 *db = open_database(*state, "reader.db");
+    run(db, TABLE "; INSERT INTO t VALUES('p', 'a', 0)");
+    other_reader = open_database(*state, "reader.db");
+    assert_number(db, 0, "SELECT V FROM t");
+    assert_number(other_reader, 0, "SELECT V FROM t");
+    path_in(*state, "writer.db", path);
+    child logger = start_child("logger", (const char *const[]){path, NULL});
+    assert_true(read_all(logger.from, &sign, 1));
+    assert_int_equal(sign, 'g');
+    before_reading = read_by_other;
+    assert_number(db, 5, "SELECT V FROM t");
+    assert_null(before_reading);
+    stop_child(&logger);
+    close_database(other_reader);
+    close_database(db);
+}
+
+static int share_board(void **state)
+{
+    (void)state;
+    ours = mmap(NULL, sizeof *ours, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return ours != MAP_FAILED ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "logger") == 0) {
+        return be_logger(argv[2]);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_acknowledged_is_seen),
+        folder_test(a_log_that_another_reader_opens_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, share_board, NULL);
+}
