@@ -63,7 +63,7 @@ static void measure_size(const bench_settings *settings, unsigned size,
     for (unsigned i = 0; i < GROWING; i++) {
         measurement result;
         measure(&three, workload_named(growing[i].name), settings->folder, extent, &result);
-        uint64_t each = growing[i].each_row ? result.rows / RUNS : result.operations;
+        uint64_t each = growing[i].each_row ? result.rows / result.runs : result.operations;
         for (unsigned side = 0; side < three.count; side++) {
             seconds[size][i][side] = result.times[side].median / (double)each;
         }

@@ -4,14 +4,16 @@
  */
 #include "bench/dated_table.h"
 #include "bench/load.h"
+#include "bench/logged_sides.h"
 #include "bench/machine.h"
 #include "bench/report.h"
 
 /* Made by make. */
 #define CSV_PATH "build/bench/bench.csv"
+#define INDEXED_ONCE "index: load with 1, unique"
+#define INDEXED "index: load with 3"
 #define IN_ORDER "load in key order, 1 durable commit"
 #define AT_RANDOM "load in random order, 1 durable commit"
-#define INDEXED "index: load with 3"
 #define FOLLOWED "changes: load"
 #define UPDATES "update 10 % at random, 1 durable commit"
 
@@ -19,7 +21,7 @@ enum {
     MILLION = 1000000,
     LOAD_MEMORY = 210 * MILLION, /* target: bytes in memory during a load of a million entities */
     FILE_SIZE = 143 * MILLION,   /* target: bytes of their store */
-    OWN_TABLES = 2,              /* table I and table C */
+    OWN_TABLES = 3,              /* table I with 3 indexes and with 1, and table C */
     FRESH_SHARE = 4, /* of a fresh store: the partitions that it has of those of the others */
 };
 
@@ -31,6 +33,7 @@ typedef struct table_run {
     bool changed;            /* since the sides were last compared as a whole */
     table_extent fresh;      /* of the fresh stores; zeros until they are loaded */
     bool own[OWN_TABLES];    /* their stores are loaded */
+    bool logged;             /* the sides beside a log are loaded */
 } table_run;
 
 static void report(table_run *bench, const measurement *result)
@@ -161,7 +164,13 @@ static const struct own_table {
     const char *folder;
     const char *load_folder; /* of the rows that are loads: what they make is not kept */
 } own_tables[OWN_TABLES] = {{INDEXED, "indexed", "indexed-load"},
+                            {INDEXED_ONCE, "indexed-once", "indexed-once-load"},
                             {FOLLOWED, "followed", "followed-load"}};
+
+static unsigned own_table_of(const workload *work)
+{
+    return work->followed ? 2 : work->indexes == 1 ? 1 : 0;
+}
 
 static void load_own(table_run *bench, const workload *work, const char *folder, unsigned runs,
                      measurement *result)
@@ -203,6 +212,39 @@ static void remove_own(const table_run *bench)
     }
 }
 
+/* --- Beside a log --- */
+
+static void logged_folder(const table_run *bench, char path[PATH_SIZE])
+{
+    path_join(path, bench->settings.folder, "logged");
+}
+
+static void run_beside_log(table_run *bench, const workload *work)
+{
+    char folder[PATH_SIZE];
+    measurement result;
+    table_extent extent = extent_tenth(bench->settings.extent);
+    logged_folder(bench, folder);
+    if (!bench->logged) {
+        report_head(&lineup_logged, "READS BESIDE A LOG");
+        folder_make(folder);
+        logged_sides_fill(folder, extent);
+        bench->logged = true;
+    }
+    measure(&lineup_logged, work, folder, extent, &result);
+    report_row(&lineup_logged, &result);
+    report_csv_row(bench->csv, &lineup_logged, &result);
+}
+
+static void remove_logged(const table_run *bench)
+{
+    char folder[PATH_SIZE];
+    logged_folder(bench, folder);
+    if (bench->logged) {
+        folder_remove(folder);
+    }
+}
+
 /* The first such transaction copies nearly every page of LMDB's file. */
 static void report_first_update(table_run *bench, const workload *work)
 {
@@ -230,7 +272,9 @@ static void run_measured(table_run *bench, const workload *work)
 static void run_row(table_run *bench, const workload *work)
 {
     if (work->indexes != 0 || work->followed) {
-        run_own(bench, work, work->followed);
+        run_own(bench, work, own_table_of(work));
+    } else if (work->beside_log) {
+        run_beside_log(bench, work);
     } else if (work->loads) {
         run_load(bench, work);
     } else if (work->fresh) {
@@ -247,7 +291,7 @@ static void run_table(table_run *bench, const char *title, bool writes)
     bool begun = false;
     for (unsigned i = 0; i < workload_count; i++) {
         if (workloads[i].writes == writes && settings_wants(&bench->settings, workloads[i].name)) {
-            if (!begun) {
+            if (!begun && !workloads[i].beside_log) {
                 report_head(&lineup_floor, title);
             }
             begun = true;
@@ -299,6 +343,7 @@ int main(int argc, char **argv)
     }
     remove_fresh(&bench);
     remove_own(&bench);
+    remove_logged(&bench);
     require(fclose(bench.csv) == 0, CSV_PATH " cannot be written");
     printf("\nwritten: %s\n", CSV_PATH);
     return 0;

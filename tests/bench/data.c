@@ -117,3 +117,8 @@ void data_set_indexed(sample *entity, uint64_t number, uint64_t count, uint32_t 
     memcpy(entity->team, "team", 4);
     write_digits(entity->team + TEAM_SIZE, TEAM_SIZE - 4, place / ENTITIES_A_TEAM);
 }
+
+void data_make_email_new(sample *entity)
+{
+    memcpy(entity->email + EMAIL_SIZE - KEY_SIZE, entity->row_key, KEY_SIZE);
+}

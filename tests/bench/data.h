@@ -53,6 +53,9 @@ void data_set_values(sample *entity, uint64_t number, uint32_t version);
  * another, and ten have the same Team. */
 void data_set_indexed(sample *entity, uint64_t number, uint64_t count, uint32_t version);
 
+/* Makes the Email another one, next to what it was, which no other RowKey has. */
+void data_make_email_new(sample *entity);
+
 /* A key or property that is text. */
 static inline chars data_text(const sample *entity, char letter)
 {

@@ -71,7 +71,8 @@ void load_measure(const side_lineup *lineup, const workload *work, const char *f
                   table_extent extent, unsigned runs, measurement *result, double peaks[SIDES_MAX])
 {
     double all[SIDES_MAX][LOAD_RUNS_MAX];
-    *result = (measurement){.work = work, .operations = workload_operations(work, extent)};
+    *result =
+        (measurement){.work = work, .runs = 1, .operations = workload_operations(work, extent)};
     result->rows = result->operations;
     for (unsigned run = 0; run < runs; run++) {
         for (unsigned i = 0; i < lineup->count; i++) {

@@ -8,14 +8,17 @@
 #include "bench/side.h"
 #include "bench/statistics.h"
 
-enum { RUNS = 5 };
+/* Small differences take more runs to be seen. */
+enum { RUNS = 5, RUNS_BESIDE_LOG = 25 };
 
 /* What was measured of a workload. */
 typedef struct measurement {
     const workload *work;
-    uint64_t operations;      /* of a run */
-    uint64_t rows;            /* read or written by a timed run, together */
-    summary times[SIDES_MAX]; /* of a run, in seconds; all 0 of a side that has none */
+    unsigned runs;
+    uint64_t operations;        /* of a run */
+    uint64_t rows;              /* read or written by all timed runs */
+    summary times[SIDES_MAX];   /* of a run, in seconds; all 0 of a side that has none */
+    summary singles[SIDES_MAX]; /* of an operation, in seconds, where each was timed */
 } measurement;
 
 /*

@@ -84,6 +84,7 @@ static void run_writing(raw_session *session, const job *task, checksum *digest)
     bool together = task->work->together;
     MDB_txn *txn = NULL;
     for (uint64_t i = 0; i < task->operations; i++) {
+        double start = task->singles != NULL ? now() : 0;
         task_entity(task, i, &entity);
         if (txn == NULL) {
             raw_require(mdb_txn_begin(session->env, NULL, 0, &txn));
@@ -93,6 +94,7 @@ static void run_writing(raw_session *session, const job *task, checksum *digest)
             raw_require(mdb_txn_commit(txn));
             txn = NULL;
         }
+        task_note_single(task, i, start);
     }
 }
 

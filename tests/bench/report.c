@@ -34,14 +34,11 @@ void report_head(const side_lineup *lineup, const char *title)
 }
 
 /* A ratio below its target has a mark. */
-static void print_cell(const measurement *result, const bench_side *side, unsigned i)
+static void print_cell(double seconds, double ratio, double target)
 {
-    char time[FORMAT_SIZE], ratio[FORMAT_SIZE];
-    double seconds = result->times[i].median / (double)result->operations;
-    double target = target_of(side, result->work);
-    bool missed = report_ratio(result, i) < target;
-    printf("%9s %5s%c", format_seconds(seconds, time), format_ratio(report_ratio(result, i), ratio),
-           missed ? '!' : ' ');
+    char time[FORMAT_SIZE], text[FORMAT_SIZE];
+    printf("%9s %5s%c", format_seconds(seconds, time), format_ratio(ratio, text),
+           ratio < target ? '!' : ' ');
 }
 
 static void print_targets(const workload *work)
@@ -53,27 +50,44 @@ static void print_targets(const workload *work)
     }
 }
 
-static uint64_t runs_of(const workload *work)
+/* Of single operations, the median or the longest. */
+static double single_of(const measurement *result, unsigned side, bool longest)
 {
-    return work->loads ? 1 : RUNS;
+    return longest ? result->singles[side].most : result->singles[side].median;
+}
+
+static void print_singles(const side_lineup *lineup, const measurement *result, bool longest)
+{
+    printf("%-*s%18s", NAME_WIDTH, longest ? "  the longest one" : "  median of single ones", "");
+    for (unsigned i = 0; i < lineup->count && is_measured(result, i); i++) {
+        double seconds = single_of(result, i, longest);
+        print_cell(seconds, single_of(result, 0, longest) / seconds,
+                   longest ? 0 : target_of(lineup->sides[i], result->work));
+    }
+    printf("\n");
 }
 
 void report_row(const side_lineup *lineup, const measurement *result)
 {
     char operations[FORMAT_SIZE], rows[FORMAT_SIZE];
-    uint64_t all = result->operations * runs_of(result->work);
+    uint64_t all = result->operations * result->runs;
     printf("%-*s%9s%9s", NAME_WIDTH, result->work->name,
            format_count(result->operations, operations),
            format_count((result->rows + all / 2) / all, rows));
     for (unsigned i = 0; i < lineup->count; i++) {
         if (is_measured(result, i)) {
-            print_cell(result, lineup->sides[i], i);
+            print_cell(result->times[i].median / (double)result->operations,
+                       report_ratio(result, i), target_of(lineup->sides[i], result->work));
         } else {
             printf("%*s", CELL_WIDTH, "");
         }
     }
     print_targets(result->work);
     printf("\n");
+    if (result->work->singles) {
+        print_singles(lineup, result, false);
+        print_singles(lineup, result, true);
+    }
     fflush(stdout);
 }
 
@@ -101,6 +115,20 @@ FILE *report_csv_open(const char *path)
     return csv;
 }
 
+/* Times are of one operation. */
+static void print_csv_singles(FILE *csv, const side_lineup *lineup, const measurement *result,
+                              bool longest)
+{
+    for (unsigned i = 0; i < lineup->count && is_measured(result, i); i++) {
+        const bench_side *side = lineup->sides[i];
+        double seconds = single_of(result, i, longest);
+        fprintf(csv, "\"%s, %s\",%s,%s,1,%.9f,%.9f,%.9f,%.4f,\n", result->work->name,
+                longest ? "the longest" : "median of single ones", side->host, side->name, seconds,
+                result->singles[i].least, result->singles[i].most,
+                single_of(result, 0, longest) / seconds);
+    }
+}
+
 /* Names have no quotes. */
 void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *result)
 {
@@ -115,5 +143,9 @@ void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *res
             fprintf(csv, "%g", target);
         }
         fputc('\n', csv);
+    }
+    if (result->work->singles) {
+        print_csv_singles(csv, lineup, result, false);
+        print_csv_singles(csv, lineup, result, true);
     }
 }

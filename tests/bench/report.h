@@ -13,7 +13,7 @@ double report_ratio(const measurement *result, unsigned side);
 
 void report_head(const side_lineup *lineup, const char *title);
 
-/* Times are of an operation. */
+/* Times are of an operation. Two more lines are about single ones, where each was timed. */
 void report_row(const side_lineup *lineup, const measurement *result);
 
 /* A row of bytes. A ptable with more than `target` has a mark; 0: there is no target. */

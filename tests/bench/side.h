@@ -17,7 +17,8 @@
 #include "bench/workload.h"
 
 typedef struct side_opening {
-    const char *folder; /* the side's own */
+    const char *folder;  /* the side's own */
+    table_extent extent; /* of its data, if the side has to know */
     durability durability;
     bool analyzed;
     bool dated;       /* table D is there too: dated_table.h */
@@ -61,6 +62,9 @@ enum { SIDES_MAX = 6 };
 extern const side_lineup lineup_sql;   /* that keep entities and speak SQL */
 extern const side_lineup lineup_all;   /* that keep entities */
 extern const side_lineup lineup_floor; /* the same, and after them the floor */
+
+/* A ptable without a log, and others that use theirs; and an ordinary table. */
+extern const side_lineup lineup_logged;
 
 /* The side's folder inside another. */
 void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE]);

@@ -217,11 +217,13 @@ void sql_run(void *session, const job *task, checksum *digest)
         sql_execute(self, "BEGIN");
     }
     for (uint64_t i = 0; i < task->operations; i++) {
+        double start = task->singles != NULL ? now() : 0;
         if (task->work->preparing) {
             run_preparing(self, task, i, digest);
         } else {
             run_one(self, task, i, digest);
         }
+        task_note_single(task, i, start);
     }
     if (task->work->together) {
         sql_execute(self, "COMMIT");

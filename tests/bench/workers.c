@@ -11,7 +11,6 @@
 enum { READS_AT_ONCE = 32, FIRST_PARTITION = 900000, POLL_NS = 1000000 };
 
 #define READ "point query, 1 column, random"
-#define WRITE "autocommit insert, durable"
 
 typedef struct crew_worker {
     const crew_plan *crew;
@@ -50,7 +49,7 @@ static job first_job(const crew_worker *self)
                      .operations = READS_AT_ONCE,
                      .run = self->number << 24};
     }
-    return (job){.work = workload_named(WRITE),
+    return (job){.work = self->crew->writes,
                  .extent = self->crew->extent,
                  .operations = 1,
                  .partition = FIRST_PARTITION + self->crew->number * WORKERS_MAX + self->number};
@@ -72,8 +71,8 @@ static void work_on(crew_worker *self, void *session, job *task)
 static void work(crew_worker *self)
 {
     job task = first_job(self);
-    void *session = self->crew->side->open(
-        &(side_opening){.folder = self->crew->folder, .durability = DURABLE});
+    void *session = self->crew->side->open(&(side_opening){
+        .folder = self->crew->folder, .durability = self->crew->writes->durability});
     work_on(self, session, &task);
     self->operations = 0;
     self->longest = 0;

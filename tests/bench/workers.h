@@ -15,13 +15,14 @@ typedef struct crew_plan {
     table_extent extent;
     unsigned readers;
     unsigned writers;
-    bool processes;  /* instead of threads */
-    uint32_t number; /* another one for each crew on the same data */
+    bool processes;         /* instead of threads */
+    const workload *writes; /* what a writer does: one insert a commit */
+    uint32_t number;        /* another one for each crew on the same data */
 } crew_plan;
 
 typedef struct crew_result {
     double reads;   /* point queries a second, of all readers */
-    double writes;  /* durable inserts a second, of all writers */
+    double writes;  /* inserts a second, of all writers */
     double longest; /* seconds that an insert has taken at most */
 } crew_result;
 

@@ -28,6 +28,10 @@
     .sql = "INSERT" INDEXED_VALUES, .json_sql = "INSERT" JSON_INDEXED_VALUES,                      \
     .parameters = "PRetan", .writes = true, .keys = KEYS_IN_ORDER, .share = 1, .together = true,   \
     .loads = true
+#define INDEXED_INSERTS                                                                            \
+    .sql = "INSERT" INDEXED_VALUES, .json_sql = "INSERT" JSON_INDEXED_VALUES,                      \
+    .parameters = "PRetan", .writes = true, .keys = KEYS_NEW, .indexes = 1, .singles = true,       \
+    .targets = {1, 1}
 #define CHANGED_FROM                                                                               \
     " FROM Changed LEFT JOIN C USING (PartitionKey, RowKey) WHERE Number > 0 ORDER BY Number"
 #define EMAILS_FROM " FROM I WHERE {Email} >= ?1 ORDER BY {Email} LIMIT 100"
@@ -344,6 +348,50 @@ const workload workloads[] = {
         .targets = {1.2, 1.2},
     },
     {
+        .beside_log = true,
+        .name = "log: point query, 1 column",
+        .access = ACCESS_POINT,
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Email}" POINT,
+        .parameters = "PR",
+        .columns = "e",
+        .operations = 300000,
+        .targets = {0.99, 0.952},
+    },
+    {
+        .beside_log = true,
+        .name = "log: partition scan, 1 column",
+        .access = ACCESS_PARTITION,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT {Email} FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "e",
+        .operations = 2000,
+        .targets = {0.99, 0.909},
+    },
+    {
+        .beside_log = true,
+        .name = "log: partition scan, 6 columns",
+        .access = ACCESS_PARTITION,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT " SIX " FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "flenas",
+        .operations = 1000,
+        .targets = {0.99, 0.909},
+    },
+    {
+        .beside_log = true,
+        .name = "log: count(*) of one partition",
+        .access = ACCESS_COUNT_PARTITION,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT count(*) FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "c",
+        .operations = 5000,
+        .targets = {0.99, 0.909},
+    },
+    {
         .name = "load in key order, 1 durable commit",
         INSERTS,
         .access = ACCESS_APPEND,
@@ -457,9 +505,10 @@ const workload workloads[] = {
         INSERTS,
         .access = ACCESS_INSERT,
         .keys = KEYS_NEW,
-        .operations = 2000,
+        .operations = 4000,
         .new_prefix = "dur",
         .fresh = true,
+        .singles = true,
         .targets = {1, 1},
     },
     {
@@ -469,6 +518,7 @@ const workload workloads[] = {
         .keys = KEYS_NEW,
         .operations = 1000,
         .new_prefix = "dur",
+        .singles = true,
         .targets = {1, 1},
     },
     {
@@ -476,10 +526,11 @@ const workload workloads[] = {
         INSERTS,
         .access = ACCESS_INSERT,
         .keys = KEYS_NEW,
-        .operations = 2000,
+        .operations = 4000,
         .new_prefix = "nor",
         .durability = LOSES_LAST,
         .fresh = true,
+        .singles = true,
         .targets = {1, 1},
     },
     {
@@ -490,6 +541,7 @@ const workload workloads[] = {
         .operations = 1000,
         .new_prefix = "nor",
         .durability = LOSES_LAST,
+        .singles = true,
         .targets = {1, 1},
     },
     {
@@ -501,6 +553,7 @@ const workload workloads[] = {
         .new_prefix = "off",
         .durability = NO_PROMISE,
         .fresh = true,
+        .singles = true,
         .targets = {1, 1},
     },
     {
@@ -511,6 +564,7 @@ const workload workloads[] = {
         .operations = 10000,
         .new_prefix = "off",
         .durability = NO_PROMISE,
+        .singles = true,
         .targets = {1, 1},
     },
     {
@@ -522,6 +576,36 @@ const workload workloads[] = {
         .new_prefix = "saf",
         .durability = ORDINARY_SAFER,
         .targets = {3.5, 3.5},
+    },
+    {
+        INDEXED_INSERTS,
+        .name = "index: autocommit insert, durable",
+        .operations = 10000,
+        .new_prefix = "idu",
+    },
+    {
+        INDEXED_INSERTS,
+        .name = "index: autocommit, may lose the last",
+        .operations = 10000,
+        .new_prefix = "ino",
+        .durability = LOSES_LAST,
+    },
+    {
+        INDEXED_INSERTS,
+        .name = "index: autocommit, no promise",
+        .operations = 50000,
+        .new_prefix = "iof",
+        .durability = NO_PROMISE,
+    },
+    {
+        INSERTS, .name = "open, 1 durable insert, close", .access = ACCESS_INSERT, .keys = KEYS_NEW,
+        .operations = 20, .new_prefix = "opd", .singles = true, .reopens = true,
+        .targets = {0.9, 0.7}, /* 0.97 of what it was before there were logs */
+    },
+    {
+        INSERTS, .name = "open, 1 insert without a promise, close", .access = ACCESS_INSERT,
+        .keys = KEYS_NEW, .operations = 100, .new_prefix = "opo", .durability = NO_PROMISE,
+        .singles = true, .reopens = true, .targets = {0.47, 0.33}, /* the same */
     },
     {
         .name = "delete a partition, durable",
@@ -644,6 +728,11 @@ static void set_new(const job *task, uint64_t index, sample *entity)
     uint32_t partition = task->partition != 0 ? task->partition : choose_partition(task, index);
     data_set_keys(entity, partition, task->work->new_prefix, (uint32_t)number);
     data_set_values(entity, number, 0);
+    if (task->work->indexes != 0) {
+        uint64_t entities = extent_count(task->extent);
+        data_set_indexed(entity, data_random(task->run, index) % entities, entities, 0);
+        data_make_email_new(entity);
+    }
 }
 
 void task_entity(const job *task, uint64_t index, sample *entity)

@@ -66,6 +66,9 @@ typedef enum durability {
 
 enum { TARGET_MEMORY, TARGET_WAL, TARGETS, FIRST_ROWS = 10 };
 
+/* Of the rows beside a log. */
+enum { TARGET_EMPTY_LOG = TARGET_MEMORY, TARGET_FULL_LOG = TARGET_WAL };
+
 typedef struct workload {
     const char *name;
     work_access access;
@@ -87,10 +90,13 @@ typedef struct workload {
     bool dated;       /* reads table D: dated_table.h */
     bool followed;    /* works on table C: followed_table.h */
     unsigned indexes; /* works on table I with so many: indexed_table.h */
+    bool singles;     /* each operation is timed by itself, too */
+    bool reopens;     /* each operation opens its side first, and closes it */
+    bool beside_log;  /* reads ptables that use their log: logged_sides.h */
     bool writes;
     bool fresh; /* into a store that was only loaded, with a quarter of the partitions */
     bool loads; /* into an empty table, in a process of its own */
-    double targets[TARGETS]; /* ratios to the ordinary table; 0: none */
+    double targets[TARGETS]; /* ratios to the first side, the ordinary table; 0: none */
 } workload;
 
 extern const workload workloads[];
@@ -114,7 +120,16 @@ typedef struct job {
     uint32_t run;       /* chooses the keys; 0: the run that warms the caches */
     uint32_t partition; /* if not 0: all operations are on this partition */
     bool thorough;      /* digest every byte */
+    double *singles;    /* if not NULL: gets the seconds of each operation */
 } job;
+
+/* Notes the time of operation `index`, which began at `start`, if that is asked for. */
+static inline void task_note_single(const job *task, uint64_t index, double start)
+{
+    if (task->singles != NULL) {
+        task->singles[index] = now() - start;
+    }
+}
 
 /* Sets what the parameters of operation `index` need. */
 void task_entity(const job *task, uint64_t index, sample *entity);
