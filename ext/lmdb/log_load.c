@@ -7,7 +7,7 @@
 /* Entities and chunks are logged, the catalogue and garbage never. */
 static bool is_sound_key(pt_slice key)
 {
-    uint32_t table;
+    uint32_t table = 0;
     if (key.size > PT_KEY_LOGICAL_MAX) {
         return false;
     }
