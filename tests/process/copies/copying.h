@@ -192,6 +192,19 @@ static inline pt_store *make_store(void)
     return store;
 }
 
+/* The files of the folder, without a log of the store, which it may have while it is open. */
+static inline int copying_file_count(void)
+{
+    static const char *const suffixes[] = {"-log", "-word"};
+    int count = fixture_file_count();
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        char path[sizeof fixture_path + 8];
+        snprintf(path, sizeof path, "%s%s", fixture_path, suffixes[i]);
+        count -= access(path, F_OK) == 0;
+    }
+    return count;
+}
+
 static inline bool never(void *context)
 {
     (void)context;

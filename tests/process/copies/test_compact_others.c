@@ -59,7 +59,7 @@ static void readers_are_waited_for(void **state)
     assert_fails(compact(store, PATIENCE_MS, &watch, &error), SQLITE_INTERRUPT, "interrupted");
     engine->snapshot_free(self.snapshot);
     assert_whole(store);
-    assert_int_equal(fixture_file_count(), 2);
+    assert_int_equal(copying_file_count(), 2);
     engine->close(store);
 }
 
@@ -113,7 +113,7 @@ static void another_process_may_come_while_readers_are_waited_for(void **state)
     engine->snapshot_free(self.snapshot);
     end_opener(&self, pid);
     assert_whole(store);
-    assert_int_equal(fixture_file_count(), 2);
+    assert_int_equal(copying_file_count(), 2);
     engine->close(store);
 }
 

@@ -25,7 +25,7 @@ static int fail_in_turn(const char *function, int (*copy)(pt_store *, pt_error *
         pt_error_clear(&error);
         unlink(copy_path);
         assert_whole(store);
-        assert_int_equal(fixture_file_count(), 2); /* the store and its lock file */
+        assert_int_equal(copying_file_count(), 2); /* the store and its lock file */
     }
     engine->close(store);
     unlink(fixture_path);
@@ -121,7 +121,7 @@ static void a_child_makes_no_backup_of_its_parents_store(void **state)
     (void)state;
     inherited = make_store();
     await_child(start_child(back_up_inherited));
-    assert_int_equal(fixture_file_count(), 2);
+    assert_int_equal(copying_file_count(), 2);
     engine->close(inherited);
 }
 
@@ -195,7 +195,7 @@ static void a_copy_that_is_too_short_is_none(void **state)
         met = rc == SQLITE_IOERR && strstr(error.message, "writing the copy") != NULL;
         failing_call = NULL;
         pt_error_clear(&error);
-        assert_int_equal(fixture_file_count(), rc == SQLITE_OK ? 3 : 2);
+        assert_int_equal(copying_file_count(), rc == SQLITE_OK ? 3 : 2);
         unlink(copy_path);
     }
     assert_true(met);
@@ -249,7 +249,7 @@ static void a_large_copy_may_find_no_room(void **state)
     failing_least = LARGE;
     assert_fails(back_up(store, &error), SQLITE_FULL, "writing the copy");
     assert_null(failing_call);
-    assert_int_equal(fixture_file_count(), 2);
+    assert_int_equal(copying_file_count(), 2);
     assert_ok(back_up(store, &error));
     engine->close(store);
 }
@@ -324,7 +324,7 @@ static bool harm_state(void *context)
 static void expect_refusal(pt_store *store)
 {
     assert_fails(back_up(store, &error), SQLITE_CORRUPT, "restore it from a backup");
-    assert_int_equal(fixture_file_count(), 2);
+    assert_int_equal(copying_file_count(), 2);
     engine->close(store);
     unlink(fixture_path);
 }
