@@ -9,7 +9,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/permissions.h"
-#include "lmdb/log_load.h"
+#include "lmdb/log/load.h"
 
 enum { LOCK_WAIT_MS = 10000 };
 

@@ -2,17 +2,17 @@
  * The log in front of LMDB: what this process knows of it.
  *
  * LMDB takes two flushes and about ten pages for a commit, however small. So once small commits
- * come in quick succession (lmdb/log_use.h), they are only appended to a log (lmdb/log_file.h), and
- * kept in memory in the tail (lmdb/tail.h), which all readers merge with LMDB's tree. Every LMDB
- * transaction begins by writing the tail to the tree. So its commit leaves nothing in the log, and
- * the log begins again.
+ * come in quick succession (lmdb/log_use.h), they are only appended to a log (lmdb/log/file.h), and
+ * kept in memory in the tail (lmdb/log/tail.h), which all readers merge with LMDB's tree. Every
+ * LMDB transaction begins by writing the tail to the tree. So its commit leaves nothing in the log,
+ * and the log begins again.
  *
  * The state in the store's file names the log, from before the first commit is in the log until the
  * last process that uses it closes the store. What the log holds at any time follows one commit of
  * the file, by its nonce; the rest of it does not verify.
  *
  * A commit is in the log before it is shown. To publish it, its writer sets the word
- * (lmdb/log_word.h), which all processes share. The word alone says what is committed, with two
+ * (lmdb/log/word.h), which all processes share. The word alone says what is committed, with two
  * exceptions: a process that opens the store and finds that no other one uses the log goes by the
  * log alone. And a writer that has just locked the store publishes a whole record that a process
  * has left behind when it died: that process may have committed its main database.
@@ -27,10 +27,10 @@
 #ifndef PT_LMDB_LOG_H
 #define PT_LMDB_LOG_H
 
-#include "lmdb/log_file.h"
-#include "lmdb/log_word.h"
+#include "lmdb/log/file.h"
+#include "lmdb/log/tail.h"
+#include "lmdb/log/word.h"
 #include "lmdb/state.h"
-#include "lmdb/tail.h"
 
 /* The commit that is being made: lmdb/logged_writer.c. */
 typedef struct pt_logged_commit {

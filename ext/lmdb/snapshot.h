@@ -9,8 +9,8 @@
 #define PT_LMDB_SNAPSHOT_H
 
 #include "lmdb/leaf.h"
+#include "lmdb/log/tail.h"
 #include "lmdb/long_keys.h"
-#include "lmdb/tail.h"
 #include "lmdb/txn.h"
 
 int pt_lmdb_snapshot_new(pt_store *store, pt_snapshot **snapshot, pt_error *error);

@@ -4,7 +4,7 @@
 #include "lmdb/snapshot.h"
 #include "lmdb/tree_cursor.h"
 
-/* --- Beside the tail (lmdb/tail.h) --- */
+/* --- Beside the tail (lmdb/log/tail.h) --- */
 
 /* Puts the tree's position aside and shows the node. */
 static void show_node(pt_lmdb_cursor *cursor)

@@ -1,7 +1,7 @@
 /*
  * Moves cursors over the entities of a snapshot: those in LMDB's tree (lmdb/tree_cursor.h) and
- * those in the tail (lmdb/tail.h), which hide the tree's of the same key. lmdb/snapshot.h opens and
- * closes cursors. The functions are pt_engine's methods.
+ * those in the tail (lmdb/log/tail.h), which hide the tree's of the same key. lmdb/snapshot.h opens
+ * and closes cursors. The functions are pt_engine's methods.
  *
  * Between two keys of the tail a cursor goes on in the tree alone: the leaf ends at a fence, which
  * is the next key of the tail.

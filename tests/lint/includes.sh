@@ -14,6 +14,7 @@ query
 functions
 lmdb/file
 lmdb/page
+lmdb/log
 lmdb
 transaction
 module

@@ -1,4 +1,4 @@
-#include "lmdb/log_word.h"
+#include "lmdb/log/word.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lmdb/file/foreign_files.h"
-#include "lmdb/log_file.h"
+#include "lmdb/log/file.h"
 
 enum { WORD_FILE_SIZE = 4096 };
 

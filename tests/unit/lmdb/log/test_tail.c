@@ -4,7 +4,7 @@
 
 #include "base/sqlite.h"
 #include "fixtures/random_bits.h"
-#include "lmdb/tail.h"
+#include "lmdb/log/tail.h"
 
 /* A model: for each key the versions of its commits. */
 enum { KEYS = 40, COMMITS = 120, ABSENT = -1 };

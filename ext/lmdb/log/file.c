@@ -1,4 +1,4 @@
-#include "lmdb/log_file.h"
+#include "lmdb/log/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

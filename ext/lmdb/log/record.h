@@ -1,5 +1,5 @@
 /*
- * The records of a log (lmdb/log_file.h): each is one commit.
+ * The records of a log (lmdb/log/file.h): each is one commit.
  *
  * A record, at a multiple of 8 bytes from the first one, is
  *

@@ -1,4 +1,4 @@
-#include "lmdb/tail.h"
+#include "lmdb/log/tail.h"
 
 #include "base/sqlite.h"
 #include "base/xxhash.h"

@@ -1,8 +1,8 @@
-#include "lmdb/log_load.h"
+#include "lmdb/log/load.h"
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/log_file.h"
+#include "lmdb/log/file.h"
 
 /* Entities and chunks are logged, the catalogue and garbage never. */
 static bool is_sound_key(pt_slice key)

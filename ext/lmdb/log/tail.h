@@ -6,14 +6,14 @@
  * log. A view reads the list up to a version: it does not see nodes with a later one. The whole
  * list is freed with its last user.
  */
-#ifndef PT_LMDB_TAIL_H
-#define PT_LMDB_TAIL_H
+#ifndef PT_LMDB_LOG_TAIL_H
+#define PT_LMDB_LOG_TAIL_H
 
 #include <stdatomic.h>
 
 #include "base/arena.h"
 #include "entity/key.h"
-#include "lmdb/log_record.h"
+#include "lmdb/log/record.h"
 #include "store/engine.h"
 
 enum { PT_TAIL_HEIGHT = 8, PT_TAIL_BLOOM_WORDS = 512 };

@@ -1,4 +1,4 @@
-#include "lmdb/log_record.h"
+#include "lmdb/log/record.h"
 
 #include "base/xxhash.h"
 #include "store/engine.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/sqlite.h"
-#include "lmdb/log_record.h"
+#include "lmdb/log/record.h"
 #include "store/engine.h"
 
 enum { RECORDS = 5, LOG_BYTES = 4096 };

@@ -2,7 +2,7 @@
  * The file of a log: beside the store's file, under its name with "-log" appended.
  *
  *     4096 bytes  header: 8 bytes "ptlog", 00, 00, 01; u64 id, random; zeros; a seal (base/seal.h)
- *     then        records (lmdb/log_record.h)
+ *     then        records (lmdb/log/record.h)
  *
  * The file is made in its full size and the header is written once. Every byte is written before
  * the log is used: otherwise each flush of a record would also write what the file system knows
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "lmdb/file/descriptors.h"
-#include "lmdb/log_record.h"
+#include "lmdb/log/record.h"
 
 /* Room for records; a log is applied when PT_LOG_LONG is used. */
 enum { PT_LOG_ROOM = 5 << 18, PT_LOG_LONG = 1 << 20 };

@@ -1,10 +1,10 @@
 /*
- * Reads records of a log into the tail (lmdb/tail.h) that follows the same commit.
+ * Reads records of a log into the tail (lmdb/log/tail.h) that follows the same commit.
  */
 #ifndef PT_LMDB_LOG_LOAD_H
 #define PT_LMDB_LOG_LOAD_H
 
-#include "lmdb/tail.h"
+#include "lmdb/log/tail.h"
 
 /* Both go on where the tail ends. `fd` is the log of the store at `path`. One thread at a time. */
 
