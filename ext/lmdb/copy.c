@@ -246,8 +246,23 @@ static int put_copied_record(copying *self, pt_slice key, pt_slice bytes)
     return note_target(self, mdb_put(self->to, self->target.meta, &mdb_key, &value, 0));
 }
 
-/* Copies the state, with the id of LMDB's transaction in the copy as its version. The copy has no
- * log, and its header does not speak of one. */
+/* The copy has no log. */
+static int put_copied_header(copying *self)
+{
+    uint8_t header[PT_FORMAT_HEADER_MAX];
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val value;
+    int mdb_rc = mdb_get(self->from, self->source->meta, &key, &value);
+    if (mdb_rc != MDB_SUCCESS || pt_format_read_header(pt_lmdb_slice(value)) != PT_FORMAT_OURS) {
+        return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
+    }
+    size_t size = pt_format_mark_log(pt_lmdb_slice(value), false, header);
+    return put_copied_record(self, pt_format_header_key(), pt_slice_of(header, size));
+}
+
+/* Copies the state, with the id of LMDB's transaction in the copy as its version, and without a
+ * log.
+ */
 static int put_copied_state(copying *self)
 {
     pt_format_state state;
@@ -258,16 +273,12 @@ static int put_copied_state(copying *self)
     if (mdb_rc != MDB_SUCCESS || !pt_format_read_state(pt_lmdb_slice(value), &state)) {
         return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
     }
-    uint8_t header[PT_FORMAT_HEADER_SIZE];
-    pt_format_write_header(header, false);
     state.version = mdb_txn_id(self->to);
     state.clock = self->snapshot->base.clock; /* that of the tail, if it shows one */
     state.log_id = 0;
     size_t size = pt_format_write_state(&state, bytes);
     mdb_rc = put_copied_record(self, pt_format_state_key(), pt_slice_of(bytes, size));
-    return mdb_rc == MDB_SUCCESS
-               ? put_copied_record(self, pt_format_header_key(), pt_slice_of(header, sizeof header))
-               : mdb_rc;
+    return mdb_rc == MDB_SUCCESS ? put_copied_header(self) : mdb_rc;
 }
 
 static int copy_meta(copying *self)

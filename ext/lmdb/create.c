@@ -44,7 +44,7 @@ static int put_empty_state(pt_lmdb_env *env, MDB_txn *txn)
 static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
 {
     uint8_t header[PT_FORMAT_HEADER_SIZE];
-    pt_format_write_header(header, false);
+    pt_format_write_header(header);
     int mdb_rc = pt_lmdb_env_open_databases(env, txn, MDB_CREATE);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_meta_record(txn, env->meta, pt_format_header_key(), header, sizeof header);

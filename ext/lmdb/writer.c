@@ -483,7 +483,20 @@ static void make_nonce(const pt_writer *writer, uint8_t nonce[PT_FORMAT_NONCE_SI
     pt_put_le64(nonce, pt_get_le64(nonce) + writer->next.state.version);
 }
 
-/* In the state, and whether there is one in the header. */
+static int mark_log(pt_writer *writer, bool has_log)
+{
+    uint8_t header[PT_FORMAT_HEADER_MAX];
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val value;
+    int mdb_rc = mdb_get(writer->txn, writer->store->env.meta, &key, &value);
+    if (mdb_rc != MDB_SUCCESS || pt_format_read_header(pt_lmdb_slice(value)) != PT_FORMAT_OURS) {
+        return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
+    }
+    size_t size = pt_format_mark_log(pt_lmdb_slice(value), has_log, header);
+    return put_meta(writer, pt_format_header_key(), pt_slice_of(header, size));
+}
+
+/* In the state, and in the header if there is one. */
 static int name_log(pt_writer *writer)
 {
     pt_format_state *state = &writer->next.state;
@@ -494,9 +507,7 @@ static int name_log(pt_writer *writer)
     if ((before != 0) == (state->log_id != 0)) {
         return MDB_SUCCESS;
     }
-    uint8_t header[PT_FORMAT_HEADER_SIZE];
-    pt_format_write_header(header, state->log_id != 0);
-    return put_meta(writer, pt_format_header_key(), pt_slice_of(header, sizeof header));
+    return mark_log(writer, state->log_id != 0);
 }
 
 static int put_next_state(pt_writer *writer, const pt_commit *commit)

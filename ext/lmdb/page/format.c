@@ -164,11 +164,11 @@ bool pt_format_is_counts_key(pt_slice key, uint32_t *table_id)
     return true;
 }
 
-void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE], bool has_log)
+void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
 {
     memset(bytes, 0, PT_FORMAT_HEADER_SIZE);
     memcpy(bytes, STORE_MAGIC, sizeof STORE_MAGIC);
-    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, EVERY_STORE | (has_log ? FEATURE_LOG : 0));
+    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, EVERY_STORE);
     pt_seal(pt_format_header_key(), bytes, PT_FORMAT_HEADER_SIZE);
 }
 
@@ -184,7 +184,7 @@ pt_format_kind pt_format_read_header(pt_slice record)
         return PT_FORMAT_OLDER;
     }
     if (!pt_unseal(pt_format_header_key(), record, &content) ||
-        content.size < UNSEALED_HEADER_SIZE) {
+        content.size < UNSEALED_HEADER_SIZE || record.size > PT_FORMAT_HEADER_MAX) {
         return PT_FORMAT_DAMAGED;
     }
     if ((features & ~(uint32_t)KNOWN_TO_OPEN) != 0) {
@@ -197,6 +197,16 @@ pt_format_kind pt_format_read_header(pt_slice record)
         return PT_FORMAT_READ_ONLY;
     }
     return PT_FORMAT_OURS;
+}
+
+size_t pt_format_mark_log(pt_slice header, bool has_log, uint8_t bytes[PT_FORMAT_HEADER_MAX])
+{
+    memmove(bytes, header.data, header.size);
+    uint32_t features = pt_get_le32(bytes + FEATURES_TO_OPEN_AT);
+    features = has_log ? features | FEATURE_LOG : features & ~(uint32_t)FEATURE_LOG;
+    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, features);
+    pt_seal(pt_format_header_key(), bytes, header.size);
+    return header.size;
 }
 
 size_t pt_format_write_state(const pt_format_state *state,

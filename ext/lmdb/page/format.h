@@ -48,6 +48,7 @@ typedef struct pt_format_key {
 enum {
     PT_FORMAT_NONCE_SIZE = 16,
     PT_FORMAT_HEADER_SIZE = 20 + PT_SEAL_SIZE,
+    PT_FORMAT_HEADER_MAX = 256, /* of later versions */
     PT_FORMAT_STATE_SIZE = 48 + PT_SEAL_SIZE,
     PT_FORMAT_LOGGED_STATE_SIZE = 64 + PT_SEAL_SIZE,
     PT_FORMAT_COUNTS_SIZE = 24 + PT_SEAL_SIZE,
@@ -88,9 +89,12 @@ bool pt_format_is_name_key(pt_slice key, uint16_t *id);
 bool pt_format_is_shape_key(pt_slice key, uint16_t *id);
 bool pt_format_is_counts_key(pt_slice key, uint32_t *table_id);
 
-/* A store that has a log must not be opened by a program that does not know logs. */
-void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE], bool has_log);
+void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE]);
 pt_format_kind pt_format_read_header(pt_slice record);
+
+/* Copies a header that was read, with what else it says, and marks if the store has a log: then a
+ * program that does not know logs must not open it. Returns the size. */
+size_t pt_format_mark_log(pt_slice header, bool has_log, uint8_t bytes[PT_FORMAT_HEADER_MAX]);
 
 /* Returns the size: PT_FORMAT_STATE_SIZE if there is no log. */
 size_t pt_format_write_state(const pt_format_state *state,

@@ -210,7 +210,7 @@ static void damaged_header_is_reported(void **state)
     pt_store *store = NULL;
     uint8_t header[PT_FORMAT_HEADER_SIZE];
     make_store();
-    pt_format_write_header(header, false);
+    pt_format_write_header(header);
     header[17] ^= 4; /* a feature that may be ignored */
     alter_store(NULL, "header", pt_slice_of(header, sizeof header));
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CORRUPT,

@@ -26,7 +26,7 @@ static void header_tells_kinds_apart(void **state)
     static const uint8_t expected[20] = "ptable\0\1\17";
     const pt_slice key = pt_format_header_key();
     uint8_t header[PT_FORMAT_HEADER_SIZE];
-    pt_format_write_header(header, false);
+    pt_format_write_header(header);
     assert_memory_equal(header, expected, sizeof expected);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_OURS);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, 23)), PT_FORMAT_DAMAGED);
@@ -45,11 +45,34 @@ static void header_tells_kinds_apart(void **state)
     header[8] = 15; /* one without its last field, which a later version cannot have written */
     pt_seal(key, header, 20);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, 20)), PT_FORMAT_DAMAGED);
-    pt_format_write_header(header, false);
+    pt_format_write_header(header);
     header[8] = 0x2F; /* both: what forbids reading counts */
     header[12] = 1;
     pt_seal(key, header, sizeof header);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_NEWER);
+}
+
+/* Nothing else that a later version has put there is lost. */
+static void header_says_that_there_is_a_log(void **state)
+{
+    (void)state;
+    enum { LONGER = PT_FORMAT_HEADER_SIZE + 4 };
+    uint8_t before[PT_FORMAT_HEADER_MAX + 1] = {0};
+    uint8_t after[PT_FORMAT_HEADER_MAX];
+    pt_format_write_header(before);
+    memset(before + 16, 0x5A, 8);
+    pt_seal(pt_format_header_key(), before, LONGER);
+    size_t size = pt_format_mark_log(pt_slice_of(before, LONGER), true, after);
+    assert_int_equal(size, LONGER);
+    assert_int_equal(after[8], 31);
+    assert_memory_equal(after + 9, before + 9, LONGER - PT_SEAL_SIZE - 9);
+    assert_int_equal(pt_format_read_header(pt_slice_of(after, size)), PT_FORMAT_OURS);
+    size = pt_format_mark_log(pt_slice_of(after, size), false, after);
+    assert_int_equal(size, LONGER);
+    assert_memory_equal(after, before, LONGER);
+
+    pt_seal(pt_format_header_key(), before, sizeof before);
+    assert_int_equal(pt_format_read_header(pt_slice_of(before, sizeof before)), PT_FORMAT_DAMAGED);
 }
 
 static void stores_of_older_formats_are_told_apart(void **state)
@@ -58,7 +81,7 @@ static void stores_of_older_formats_are_told_apart(void **state)
     const pt_slice key = pt_format_header_key();
     uint8_t sealed[PT_FORMAT_HEADER_SIZE];
     for (uint8_t features = 0; features < 15; features++) {
-        pt_format_write_header(sealed, false);
+        pt_format_write_header(sealed);
         sealed[8] = features;
         pt_seal(key, sealed, sizeof sealed);
         assert_int_equal(pt_format_read_header(pt_slice_of(sealed, sizeof sealed)),
@@ -205,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_documented),
         cmocka_unit_test(header_tells_kinds_apart),
+        cmocka_unit_test(header_says_that_there_is_a_log),
         cmocka_unit_test(stores_of_older_formats_are_told_apart),
         cmocka_unit_test(state_is_as_documented),
         cmocka_unit_test(state_must_be_one_that_commits_write),

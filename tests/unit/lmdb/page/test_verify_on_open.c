@@ -270,6 +270,6 @@ int main(void)
         cmocka_unit_test(memory_may_run_out),
     };
     failing_malloc_install();
-    pt_format_write_header(header, false);
+    pt_format_write_header(header);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
