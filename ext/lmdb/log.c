@@ -473,7 +473,7 @@ static void take_over(pt_lmdb_store *store, const pt_lmdb_tail *tail)
     log->strongest = PT_SYNC_FULL; /* we did not see what the commits asked for */
     pt_lmdb_note_clock(store, pt_tail_clock(tail, tail->chain.end));
     publish(store, log->state.version, log->chain.end);
-    pt_log_mark_pending(store, false); /* last: a process that dies in between leaves it set */
+    pt_log_mark_pending(store, log->commit.is_written); /* last: the process may die before */
 }
 
 /* Reads what others have published, and the record that a dead writer has left. */
@@ -481,10 +481,12 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
 {
     pt_lmdb_log *log = store->log;
     const pt_log_word *word = atomic_load(&store->word);
-    uint32_t end = pt_log_word_end(atomic_load(&word->published), log->state.version);
-    bool left = atomic_load(&word->pending);
+    uint64_t published = atomic_load(&word->published);
+    uint32_t end = pt_log_word_end(published, log->state.version);
+    bool left = atomic_load(&word->pending) && !log->commit.is_written; /* not by this process */
     bool damaged = false;
-    if (!left && end == log->chain.end) {
+    /* A writer that died after LMDB's commit has left the word of the version before. */
+    if (!left && end == log->chain.end && pt_log_word_is_of(published, log->state.version)) {
         return SQLITE_OK;
     }
     pt_lmdb_tail *tail = tail_of(store, &log->state);

@@ -4,13 +4,27 @@
  */
 #include "fixtures/store_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "lmdb/log.h"
 #include "store/check_report.h"
 
 enum { HEADER_BYTES = 4096 };
+
+static bool flushes_fail;
+
+/* The engine's and LMDB's flushes come here. */
+int fdatasync(int fd)
+{
+    if (flushes_fail) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
 
 static pt_lmdb_store *own(pt_store *store)
 {
@@ -265,6 +279,64 @@ static void a_second_commit_takes_the_place_of_the_first(void **state)
     engine->close(store);
 }
 
+/* xSync, more writes, xSync again, which fails, xRollback: the record of the first one is not that
+ * of a dead writer. */
+static void a_commit_is_undone_after_a_second_one_has_failed(void **state)
+{
+    (void)state;
+    const pt_commit to_the_tree = {.sync = PT_SYNC_FULL, .catalog_changed = true};
+    for (int crashes = 0; crashes < 2; crashes++) {
+        pt_store *store = open_with_log();
+        store_text(store, 1, "a", "old");
+        lock_store(store);
+        pt_snapshot *before = begin_snapshot(store);
+        put_and_commit(store, "a", "new", PT_SYNC_FULL);
+        pt_writer *writer = begin_write(store);
+        put_text(writer, 1, "b", "second");
+        flushes_fail = true;
+        assert_fails(engine->write_commit(writer, &to_the_tree, &error), SQLITE_IOERR,
+                     "committing");
+        flushes_fail = false;
+        restore_and_commit(store, before, "a");
+        engine->snapshot_free(before);
+        engine->unlock(store);
+        assert_seen(store, "a", "old");
+        assert_seen(store, "b", NULL);
+        if (crashes) {
+            crash(store);
+        } else {
+            engine->close(store);
+        }
+        store = open_store(fixture_path);
+        assert_seen(store, "a", "old");
+        assert_seen(store, "b", NULL);
+        engine->close(store);
+    }
+}
+
+/* A process may die between LMDB's commit and setting the word. Readers must not take what is
+ * appended from then on for the log of the version before. */
+static void the_next_writer_sets_a_word_that_was_left(void **state)
+{
+    (void)state;
+    const pt_commit to_the_tree = {.sync = PT_SYNC_FULL, .catalog_changed = true};
+    pt_store *store = open_with_log();
+    store_text(store, 1, "a", "one");
+    pt_lmdb_log *log = own(store)->log;
+    uint64_t left = atomic_load(&log->word->published);
+    lock_store(store);
+    assert_ok(engine->write_commit(begin_write(store), &to_the_tree, &error));
+    engine->unlock(store);
+    assert_int_not_equal(atomic_load(&log->word->published), left);
+    atomic_store(&log->word->published, left);
+    log->seen = 0;
+    lock_store(store);
+    assert_true(pt_log_word_is_of(atomic_load(&log->word->published), log->state.version));
+    engine->unlock(store);
+    assert_seen(store, "a", "one");
+    engine->close(store);
+}
+
 /* --- After a crash --- */
 
 static void what_is_left_is_read(void **state)
@@ -473,6 +545,8 @@ int main(void)
         store_test(a_commit_is_seen_once_it_is_published),
         store_test(a_commit_that_is_undone_is_never_seen),
         store_test(a_second_commit_takes_the_place_of_the_first),
+        store_test(a_commit_is_undone_after_a_second_one_has_failed),
+        store_test(the_next_writer_sets_a_word_that_was_left),
         store_test(what_is_left_is_read),
         store_test(the_word_need_not_last),
         store_test(a_torn_end_is_dropped),
