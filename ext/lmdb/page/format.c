@@ -36,7 +36,8 @@
  *     "current"  the state, replaced by every commit: 16 bytes nonce, u64 id of the LMDB
  *                transaction, u64 catalogue generation, i64 last timestamp given out, u32 next
  *                table id, u16 highest name id, u16 highest shape id. While a log is in use
- *                (lmdb/log.h) also u64 its id, u64 what the commit promised (pt_sync)
+ *                (lmdb/log.h), 0 in the place of the next table id, and at the end u64 the log's
+ *                id, u32 what the commit promised (pt_sync), u32 next table id
  *     "n" id     u16 name id in the key; the property name, UTF-8
  *     "s" id     u16 shape id in the key; the shape's description (entity/shape.h)
  *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
@@ -66,7 +67,9 @@ enum {
     FEATURE_INDEXES = 4, /* indexes (transaction/index_directory.h), which all writers must keep */
     FEATURE_PROPERTIES =
         8,            /* of tables (transaction/table_directory.h), which they must keep, too */
-    FEATURE_LOG = 16, /* while the state names a log (lmdb/log.h) */
+    FEATURE_LOG = 16, /* while the state names a log (lmdb/log.h). A program looks at the features
+                         once, when it opens the store: so the state of a store with a log is
+                         damage to one that does not know logs, and it writes nothing after it */
     /* without one: an older store */
     EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT | FEATURE_INDEXES | FEATURE_PROPERTIES,
     KNOWN_TO_OPEN = EVERY_STORE | FEATURE_LOG,
@@ -221,8 +224,10 @@ size_t pt_format_write_state(const pt_format_state *state,
     pt_put_le16(bytes + 46, state->shapes);
     size_t size = PT_FORMAT_STATE_SIZE;
     if (state->log_id != 0) {
+        pt_put_le32(bytes + 40, 0); /* FEATURE_LOG */
         pt_put_le64(bytes + 48, state->log_id);
-        pt_put_le64(bytes + 56, state->sync);
+        pt_put_le32(bytes + 56, state->sync);
+        pt_put_le32(bytes + 60, state->next_table_id);
         size = PT_FORMAT_LOGGED_STATE_SIZE;
     }
     pt_seal(pt_format_state_key(), bytes, size);
@@ -242,9 +247,14 @@ bool pt_format_read_state(pt_slice record, pt_format_state *state)
     state->next_table_id = pt_get_le32(record.data + 40);
     state->names = pt_get_le16(record.data + 44);
     state->shapes = pt_get_le16(record.data + 46);
-    state->log_id = record.size >= PT_FORMAT_LOGGED_STATE_SIZE ? pt_get_le64(record.data + 48) : 0;
-    uint64_t sync = state->log_id != 0 ? pt_get_le64(record.data + 56) : PT_SYNC_OFF;
-    state->sync = sync <= PT_SYNC_FULL ? (pt_sync)sync : PT_SYNC_OFF;
+    state->log_id = 0;
+    state->sync = PT_SYNC_OFF;
+    if (state->next_table_id == 0 && record.size >= PT_FORMAT_LOGGED_STATE_SIZE) {
+        uint32_t sync = pt_get_le32(record.data + 56);
+        state->log_id = pt_get_le64(record.data + 48);
+        state->sync = sync <= PT_SYNC_FULL ? (pt_sync)sync : PT_SYNC_OFF;
+        state->next_table_id = pt_get_le32(record.data + 60);
+    }
     return state->clock >= 0 && state->clock <= PT_TICKS_MAX && state->next_table_id != 0 &&
            state->next_table_id <= PT_TABLE_ID_LIMIT;
 }

@@ -137,6 +137,29 @@ static void state_is_as_documented(void **state)
     }
 }
 
+/* A program that does not know logs may have opened the store before it had one. It takes a state
+ * without a next table id for damage. */
+static void state_with_a_log_is_as_documented(void **state)
+{
+    (void)state;
+    static const uint8_t expected[24] = {0,    0,    0,    0,    0,    0,    0,    0,
+                                         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+                                         0x02, 0x00, 0,    0,    0x0D, 0x0C, 0x0B, 0x0A};
+    const pt_format_state written = {
+        .next_table_id = 0x0A0B0C0D, .log_id = 0x1112131415161718, .sync = PT_SYNC_FULL};
+    uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
+    pt_format_state read;
+    size_t size = pt_format_write_state(&written, bytes);
+    assert_int_equal(size, sizeof bytes);
+    assert_memory_equal(bytes + 40, expected, sizeof expected);
+    assert_true(pt_format_read_state(pt_slice_of(bytes, size), &read));
+    assert_int_equal(read.next_table_id, written.next_table_id);
+    assert_int_equal(read.log_id, written.log_id);
+    assert_int_equal(read.sync, PT_SYNC_FULL);
+    pt_seal(pt_format_state_key(), bytes, PT_FORMAT_STATE_SIZE);
+    assert_false(pt_format_read_state(pt_slice_of(bytes, PT_FORMAT_STATE_SIZE), &read));
+}
+
 static bool is_read(int64_t clock, uint32_t next_table_id)
 {
     uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(header_says_that_there_is_a_log),
         cmocka_unit_test(stores_of_older_formats_are_told_apart),
         cmocka_unit_test(state_is_as_documented),
+        cmocka_unit_test(state_with_a_log_is_as_documented),
         cmocka_unit_test(state_must_be_one_that_commits_write),
         cmocka_unit_test(counts_are_as_documented),
         cmocka_unit_test(buckets_are_as_documented),
