@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -183,6 +184,14 @@ static int read_log_header(int fd, uint64_t *id)
 
 /* --- Making, opening, removing --- */
 
+/* True if this process may not make a file so large: trying to would kill it (SIGXFSZ). */
+static bool exceeds_limit(void)
+{
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    return limit.rlim_cur < HEADER_SIZE + PT_LOG_ROOM;
+}
+
 static int fill_log(int fd)
 {
     static const uint8_t zeros[1 << 16];
@@ -213,7 +222,7 @@ int pt_log_file_make(const char *path, int store, uint64_t *id, pt_lmdb_owned *f
     if (problem != 0) {
         return problem;
     }
-    problem = write_log_header(file->fd, *id);
+    problem = exceeds_limit() ? EFBIG : write_log_header(file->fd, *id);
     if (problem == 0) {
         problem = fill_log(file->fd);
     }
