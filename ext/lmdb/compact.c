@@ -171,6 +171,7 @@ static int rewrite_file(pt_store *base, int wait_ms, const pt_watch *watch, int6
     if (rc != SQLITE_OK) {
         return rc;
     }
+    pt_log_forget_versions(store);
     /* The new file needs a lock file of its own, or it could not be opened: find out now. */
     int problem = pt_lmdb_lock_file_problem();
     if (problem != 0) {

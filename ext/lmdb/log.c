@@ -510,6 +510,12 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     return SQLITE_OK;
 }
 
+static void forget_record(pt_lmdb_log *log)
+{
+    log->commit.is_written = false;
+    log->commit.is_whole = false;
+}
+
 /* Learns what the newest state says of the log. */
 static int look_at_newest(pt_lmdb_store *store, pt_error *error)
 {
@@ -522,7 +528,11 @@ static int look_at_newest(pt_lmdb_store *store, pt_error *error)
     }
     log->state = newest.state;
     log->next_id = newest.state.log_id;
-    log->chain = chain_of(&newest.state);
+    pt_log_chain chain = chain_of(&newest.state);
+    if (chain.seed != log->chain.seed) {
+        forget_record(log); /* nobody will read it */
+    }
+    log->chain = chain;
     log->strongest = PT_SYNC_OFF;
     log->may_have_garbage = newest.has_garbage;
     if (newest.state.log_id != 0) {
@@ -569,15 +579,36 @@ pt_sync pt_log_sync_of(const pt_lmdb_store *store, uint64_t named, pt_sync wante
     return holds || named != log->next_id ? PT_SYNC_FULL : wanted;
 }
 
-pt_lmdb_tail *pt_log_writers_tail(pt_lmdb_store *store)
+/* Also gives back what an earlier commit has left in the tail that was not published. Only the
+ * holder of the writer lock adds to a tail that has all that is published. */
+static bool begin_commit(pt_lmdb_store *store)
+{
+    pt_logged_commit *commit = &store->log->commit;
+    pt_lmdb_tail *tail = tail_of(store, &store->log->state);
+    bool is_known = commit->begin != NULL && commit->tail == tail;
+    commit->is_whole = false;
+    if (tail == NULL) {
+        return false;
+    }
+    PT_ASSERT(tail->chain.end == store->log->chain.end);
+    if (is_known && tail->chain.end == commit->begin_end) {
+        pt_arena_give_back(&tail->arena, commit->begin);
+    }
+    pt_tail_retain(tail);
+    pt_tail_release(commit->tail);
+    commit->tail = tail;
+    bool begun = pt_tail_row_begin(tail, &commit->row);
+    commit->begin = commit->row.commit;
+    commit->begin_end = tail->chain.end;
+    return begun;
+}
+
+bool pt_log_begin_commit(pt_lmdb_store *store)
 {
     pthread_mutex_lock(&store->mutex);
-    pt_lmdb_tail *tail = tail_of(store, &store->log->state);
-    if (tail != NULL) {
-        pt_tail_retain(tail);
-    }
+    bool begun = begin_commit(store);
     pthread_mutex_unlock(&store->mutex);
-    return tail;
+    return begun;
 }
 
 void pt_log_note_lmdb_commit(pt_lmdb_store *store)
@@ -599,7 +630,7 @@ void pt_log_note_lmdb_commit(pt_lmdb_store *store)
     log->chain = chain_of(state);
     log->strongest = PT_SYNC_OFF;
     log->may_have_garbage = !store->committed.no_garbage;
-    log->commit.is_written = false;
+    forget_record(log);
     if (state->log_id != 0) {
         pt_log_look_for_room(store);
         pt_log_mark_pending(store, false);
@@ -607,6 +638,14 @@ void pt_log_note_lmdb_commit(pt_lmdb_store *store)
     } else if (log->id != 0) {
         pt_log_detach(store);
     }
+}
+
+void pt_log_forget_versions(pt_lmdb_store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    replace_tail(store, NULL);
+    pthread_mutex_unlock(&store->mutex);
+    store->log->seen = 0;
 }
 
 void pt_log_publish(pt_lmdb_store *store)
@@ -618,7 +657,7 @@ void pt_log_publish(pt_lmdb_store *store)
     pthread_mutex_unlock(&store->mutex);
     log->chain = commit->after;
     log->strongest = commit->sync > log->strongest ? commit->sync : log->strongest;
-    commit->is_written = false;
+    forget_record(log);
     pt_lmdb_note_clock(store, commit->clock);
     publish(store, log->state.version, log->chain.end);
     pt_log_mark_pending(store, false);

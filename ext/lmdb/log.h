@@ -44,8 +44,11 @@ typedef struct pt_logged_commit {
     int64_t clock;
     pt_sync sync;
     pt_log_chain after; /* the chain with its record */
-    bool is_written;    /* its record is in the log, but not published */
+    bool is_written;    /* a record is in the log, but not published */
+    bool is_whole;      /* `row` and `after` are that record's: it can be published */
     bool undoes;        /* write_restore was called for that record */
+    void *begin;        /* of its memory in the tail; NULL: none. It is garbage */
+    uint32_t begin_end; /* as long as the tail ends there */
 } pt_logged_commit;
 
 typedef struct pt_lmdb_log {
@@ -129,8 +132,13 @@ pt_sync pt_log_sync_of(const pt_lmdb_store *store, uint64_t named, pt_sync wante
 /* Called after a commit to the file. */
 void pt_log_note_lmdb_commit(pt_lmdb_store *store);
 
-/* The tail that the next record follows, retained. NULL when out of memory. */
-pt_lmdb_tail *pt_log_writers_tail(pt_lmdb_store *store);
+/* The store's file will be replaced by a copy, whose versions have lower numbers: another one with
+ * a number that we know must not be taken for it. The log has ended. */
+void pt_log_forget_versions(pt_lmdb_store *store);
+
+/* Sets the commit's tail, which the next record follows, and begins its row there. The record that
+ * is written, if there is one, can only be replaced from now on. False when out of memory. */
+bool pt_log_begin_commit(pt_lmdb_store *store);
 
 /* Sets has_room. */
 bool pt_log_look_for_room(pt_lmdb_store *store);

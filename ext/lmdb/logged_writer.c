@@ -29,14 +29,6 @@ static inline pt_logged_commit *commit_of(pt_writer *writer)
 
 /* --- Begin --- */
 
-static int prepare_tail(pt_lmdb_store *store, pt_error *error)
-{
-    pt_logged_commit *commit = &store->log->commit;
-    pt_tail_release(commit->tail);
-    commit->tail = pt_log_writers_tail(store);
-    return commit->tail != NULL ? SQLITE_OK : pt_error_nomem(error);
-}
-
 /* Goes on in an LMDB transaction, with the operations so far. */
 static int become_plain(pt_logged_commit *commit, pt_error *error)
 {
@@ -55,12 +47,7 @@ static int become_plain(pt_logged_commit *commit, pt_error *error)
 static int begin_logged(pt_lmdb_store *store, pt_writer **writer, pt_error *error)
 {
     pt_logged_commit *commit = &store->log->commit;
-    if (pt_lmdb_is_of_parent(store->fork_count)) {
-        return pt_lmdb_fail_inherited(store, error);
-    }
-    int rc = prepare_tail(store, error);
-    if (rc != SQLITE_OK || !pt_log_record_begin(&commit->record) ||
-        !pt_tail_row_begin(commit->tail, &commit->row)) {
+    if (!pt_log_begin_commit(store) || !pt_log_record_begin(&commit->record)) {
         return pt_error_nomem(error);
     }
     commit->store = store;
@@ -94,6 +81,9 @@ static int catch_up_again(pt_lmdb_store *store, pt_error *error)
 __attribute__((noinline)) static int begin_beside_log(pt_lmdb_store *store, pt_writer **writer,
                                                       pt_error *error)
 {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
     int rc = store->log->seen == 0 ? catch_up_again(store, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         return rc;
@@ -357,6 +347,7 @@ static int commit_record(pt_logged_commit *commit, const pt_commit *facts, pt_er
         return fail_to_append(commit, problem, error);
     }
     commit->is_written = true;
+    commit->is_whole = true;
     pt_lmdb_change_writer_state(store, PT_WRITER_WRITING, PT_WRITER_COMMITTED);
     return SQLITE_OK;
 }
@@ -391,8 +382,23 @@ int pt_logged_write_commit(pt_writer *writer, const pt_commit *facts, pt_error *
 void pt_logged_write_publish(pt_store *base)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (store->log != NULL && store->log->commit.is_written &&
+    if (store->log != NULL && store->log->commit.is_whole &&
         !pt_lmdb_is_of_parent(store->fork_count)) {
         pt_log_publish(store);
+    }
+}
+
+/* If a record is left, its transaction was to be undone, and that has failed. If it cannot be made
+ * void now either, the next commit ends the log without it. */
+void pt_logged_write_end(pt_lmdb_store *store)
+{
+    pt_logged_commit *commit = &store->log->commit;
+    pt_logged_write_publish(&store->base);
+    if (commit->is_written) {
+        if (make_void(commit) != 0) {
+            pt_log_note_failure(store);
+        }
+        commit->is_written = false;
+        pt_log_mark_pending(store, false);
     }
 }

@@ -13,7 +13,7 @@
 #ifndef PT_LMDB_LOGGED_WRITER_H
 #define PT_LMDB_LOGGED_WRITER_H
 
-#include "store/engine.h"
+#include "lmdb/registry.h"
 
 int pt_logged_write_begin(pt_store *store, pt_writer **writer, pt_error *error);
 int pt_logged_write_collect(pt_writer *writer, bool *collected, pt_error *error);
@@ -24,5 +24,9 @@ int pt_logged_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice k
 int pt_logged_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error);
 void pt_logged_write_abort(pt_writer *writer);
 void pt_logged_write_publish(pt_store *store);
+
+/* Before the writer lock is released, by the process that took it: publishes the last commit, if it
+ * was neither published nor undone. For a store that has a log. */
+void pt_logged_write_end(pt_lmdb_store *store);
 
 #endif

@@ -70,6 +70,16 @@ static int start_from_committed(pt_writer *writer, pt_error *error)
     return SQLITE_OK;
 }
 
+/* The commit will end what is in a log that follows this version. So it must be the version that
+ * was looked at when the store was locked, or nothing is lost. */
+static bool follows_known_version(const pt_writer *writer)
+{
+    const pt_format_state *state = &writer->next.state;
+    const pt_lmdb_log *log = writer->store->log;
+    return log == NULL || (log->is_locked_blindly && state->log_id == 0) ||
+           memcmp(state->nonce, log->state.nonce, PT_FORMAT_NONCE_SIZE) == 0;
+}
+
 static int prepare_writer(pt_writer *writer, pt_error *error)
 {
     const pt_lmdb_env *env = &writer->store->env;
@@ -78,7 +88,12 @@ static int prepare_writer(pt_writer *writer, pt_error *error)
     pt_lmdb_tree_init(&writer->chunks, writer->txn, env->chunks);
     pt_lmdb_tree_init(&writer->garbage, writer->txn, env->garbage);
     pt_lmdb_room_measure(&writer->room, env, writer->txn);
-    return start_from_committed(writer, error);
+    int rc = start_from_committed(writer, error);
+    return rc == SQLITE_OK && !follows_known_version(writer)
+               ? pt_error_set(error, SQLITE_BUSY,
+                              "store %Q was changed by another process; run the transaction again",
+                              writer->store->base.path)
+               : rc;
 }
 
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)

@@ -6,6 +6,7 @@
 #include "base/ticks.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/log_use.h"
+#include "lmdb/logged_writer.h"
 #include "lmdb/registry.h"
 #include "lmdb/txn.h"
 #include "lmdb/writer.h"
@@ -180,8 +181,8 @@ void pt_lmdb_unlock(pt_store *base)
     }
     /* Everything that the lock guards comes before its release. */
     pt_dictionary_withdraw(base->dictionary);
-    if (store->log != NULL && store->log->commit.is_written) {
-        pt_log_publish(store);
+    if (store->log != NULL) {
+        pt_logged_write_end(store);
     }
     if (store->fd >= 0 && store->last_timestamp > atomic_load(&store->newest_clock) &&
         store->last_timestamp > pt_ticks_now()) {
