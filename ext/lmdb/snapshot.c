@@ -220,7 +220,12 @@ static int follow_log(pt_lmdb_snapshot *snapshot, uint64_t attached, uint64_t *w
     }
     int rc = pt_log_attach(store, &snapshot->state, error);
     *word = pt_log_read_word(store);
-    return rc == SQLITE_OK && !looks ? SQLITE_BUSY : rc;
+    if (!looks) {
+        return rc == SQLITE_OK ? SQLITE_BUSY : rc;
+    }
+    /* After the snapshot had begun: the log may have ended since, or begun again. */
+    bool is_shown = rc == SQLITE_OK && pt_log_word_end(*word, snapshot->state.version) != 0;
+    return is_shown || shows_newest_version(snapshot, snapshot->state.version) ? rc : SQLITE_BUSY;
 }
 
 /* SQLITE_BUSY: the log was begun or ended, or began again, meanwhile. Codes of a full reader table

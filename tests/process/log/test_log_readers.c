@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "fixtures/child.h"
 #include "fixtures/log_chain.h"
@@ -17,6 +18,9 @@
 enum { DEFAULT_ROUNDS = 12, READERS = 12, COMMITS = 60, MANY = 1000000 };
 
 #define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int64, sync='off', store='one.ptable')"
+
+/* Written to LMDB's tree, with what the log has. */
+#define TO_THE_TREE "CREATE VIRTUAL TABLE u USING ptable(store='one.ptable')"
 
 /* Shared by the processes. */
 typedef struct board {
@@ -155,12 +159,14 @@ static void what_is_acknowledged_is_seen(void **state)
 
 /* --- One reader between the steps of another --- */
 
-static void (*before_reading)(void); /* called once, when LMDB begins to read */
+/* Called once: when LMDB begins to read; when it has said which version is the newest. */
+static void (*before_reading)(void);
+static void (*after_beginning)(void);
 
-static void meet(void)
+static void meet(void (**place)(void))
 {
-    void (*once)(void) = before_reading;
-    before_reading = NULL;
+    void (*once)(void) = *place;
+    *place = NULL;
     if (once != NULL) {
         once();
     }
@@ -172,7 +178,7 @@ int mdb_txn_renew(MDB_txn *txn)
 {
     int (*next)(MDB_txn *);
     *(void **)&next = dlsym(RTLD_NEXT, "mdb_txn_renew");
-    meet();
+    meet(&before_reading);
     return next(txn);
 }
 
@@ -181,9 +187,18 @@ int mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn)
     int (*next)(MDB_env *, MDB_txn *, unsigned, MDB_txn **);
     *(void **)&next = dlsym(RTLD_NEXT, "mdb_txn_begin");
     if ((flags & MDB_RDONLY) != 0) {
-        meet();
+        meet(&before_reading);
     }
     return next(env, parent, flags, txn);
+}
+
+int mdb_env_info(MDB_env *env, MDB_envinfo *info)
+{
+    int (*next)(MDB_env *, MDB_envinfo *);
+    *(void **)&next = dlsym(RTLD_NEXT, "mdb_env_info");
+    int rc = next(env, info);
+    meet(&after_beginning);
+    return rc;
 }
 
 #pragma GCC visibility pop
@@ -206,7 +221,10 @@ static int be_logger(const char *path)
     }
     sign = good ? 'g' : 'b';
     write_all(STDOUT_FILENO, &sign, 1);
-    read_all(STDIN_FILENO, &sign, 1);
+    while (read_all(STDIN_FILENO, &sign, 1) && sign != 'e') {
+        good = code_of(db, sign == 't' ? TO_THE_TREE : "UPDATE t SET V = V + 1") == SQLITE_OK;
+        write_all(STDOUT_FILENO, good ? "g" : "b", 1);
+    }
     return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
 }
 
@@ -233,6 +251,65 @@ static void a_log_that_another_reader_opens_meanwhile(void **state)
     close_database(db);
 }
 
+static child the_logger;
+
+static void tell_logger(char sign)
+{
+    assert_true(write_all(the_logger.to, &sign, 1));
+    assert_true(read_all(the_logger.from, &sign, 1));
+    assert_int_equal(sign, 'g');
+}
+
+static void let_the_log_begin_again(void)
+{
+    tell_logger('t');
+}
+
+static void let_the_log_end(void)
+{
+    stop_child(&the_logger);
+}
+
+/* A process that may not write looks at the log after it has begun to read the tree. */
+static void a_log_that_begins_again_beside_a_reader_without_rights(void **state)
+{
+    enum { ANOTHER_USER = 12346 };
+    char path[PATH_SIZE];
+    char sign = 0;
+    if (geteuid() != 0) {
+        skip();
+    }
+    use_no_log(); /* of our own */
+    sqlite3 *db = open_database(*state, "reader.db");
+    run(db, TABLE "; INSERT INTO t VALUES('p', 'a', 0)");
+    close_database(db);
+    path_in(*state, "writer.db", path);
+    the_logger = start_child("logger", (const char *const[]){path, NULL});
+    assert_true(read_all(the_logger.from, &sign, 1));
+    assert_int_equal(sign, 'g');
+    path_in(*state, "one.ptable-lock", path);
+    assert_int_equal(chmod(path, 0666), 0);
+    path_in(*state, "one.ptable", path);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(chmod(*state, 0777), 0);
+    db = open_database(*state, "reader.db");
+    assert_int_equal(seteuid(ANOTHER_USER), 0);
+    int code = code_of(db, "SELECT V FROM t");
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(code, SQLITE_OK);
+    assert_int_equal(code_of(db, "UPDATE t SET V = 0"), SQLITE_READONLY);
+    assert_number(db, 5, "SELECT V FROM t");
+    tell_logger('u');
+    after_beginning = let_the_log_begin_again;
+    assert_number(db, 6, "SELECT V FROM t");
+    assert_null(after_beginning);
+    tell_logger('u');
+    after_beginning = let_the_log_end;
+    assert_number(db, 7, "SELECT V FROM t");
+    assert_null(after_beginning);
+    close_database(db);
+}
+
 static int share_board(void **state)
 {
     (void)state;
@@ -248,6 +325,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_acknowledged_is_seen),
         folder_test(a_log_that_another_reader_opens_meanwhile),
+        folder_test(a_log_that_begins_again_beside_a_reader_without_rights),
     };
     return cmocka_run_group_tests(tests, share_board, NULL);
 }
