@@ -9,6 +9,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/permissions.h"
+#include "lmdb/log/errors.h"
 #include "lmdb/log/load.h"
 
 enum { LOCK_WAIT_MS = 10000 };
@@ -103,50 +104,6 @@ void pt_log_free(pt_lmdb_store *store)
     sqlite3_free(log);
 }
 
-/* --- Errors --- */
-
-int pt_log_fail(pt_error *error, const pt_lmdb_store *store, int problem)
-{
-    const char *path = store->base.path;
-    switch (problem) {
-    case ENOENT:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: its log %q-log is missing, which has the last commits; "
-                            "bring it back beside the store, or give these commits up with "
-                            "pt_forget_log",
-                            path, path);
-    case ESTALE:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: %q-log is the log of another store; bring back its own, "
-                            "which has the last commits, or give these up with pt_forget_log",
-                            path, path);
-    case EEXIST:
-    case ENODATA:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: %q-log or %q-word is a link, has several names, or is not "
-                            "what its name says; bring back the log, which has the last commits, "
-                            "or give these up with pt_forget_log",
-                            path, path, path);
-    case EIDRM:
-        return pt_error_set(
-            error, SQLITE_CANTOPEN,
-            "store %Q: %q-word, which the processes share that have the store open, "
-            "was deleted or replaced; close the store in all of them",
-            path, path);
-    default:
-        return pt_lmdb_fail(error, problem, path, "opening its log (-log, -word)");
-    }
-}
-
-int pt_log_fail_damaged(pt_error *error, const pt_lmdb_store *store)
-{
-    return pt_error_set(error, SQLITE_CORRUPT,
-                        "store %Q: its log (-log) is damaged: a commit in it that was on the disk "
-                        "cannot be read; restore both files from a backup, or give up what comes "
-                        "after the damage with pt_forget_log",
-                        store->base.path);
-}
-
 /* --- The lock --- */
 
 int pt_log_lock(pt_lmdb_store *store, bool exclusive)
@@ -234,7 +191,7 @@ static int load_for_reader(pt_lmdb_store *store, const pt_format_state *state, u
                  ? pt_log_load_up_to(pt_log_fd(store->log), store->base.path, newest, end, error)
                  : SQLITE_OK;
     if (rc == SQLITE_BUSY && pt_log_word_is_of(pt_log_read_word(store), state->version)) {
-        return pt_log_fail_damaged(error, store); /* nothing has begun the log again */
+        return pt_log_fail_damaged(error, store->base.path); /* nothing has begun the log again */
     }
     if (rc == SQLITE_OK) {
         pt_tail_retain(newest);
@@ -346,7 +303,7 @@ static int follow_file(pt_lmdb_store *store, const pt_format_state *state, bool 
         int problem =
             pt_log_file_open(store->base.path, state->log_id, false, &log->files[log->file]);
         if (problem != 0) {
-            return pt_log_fail(error, store, problem);
+            return pt_log_fail(error, store->base.path, problem);
         }
         atomic_store(&log->own.published, 0);
         follow_log_file(store, state->log_id, &log->own);
@@ -373,10 +330,10 @@ static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *st
         problem = follow_writer(store, state->log_id);
     }
     if (problem != 0) {
-        return pt_log_fail(error, store, problem);
+        return pt_log_fail(error, store->base.path, problem);
     }
     int rc = used ? SQLITE_OK : follow_file(store, state, &damaged, error);
-    return rc == SQLITE_OK && damaged ? pt_log_fail_damaged(error, store) : rc;
+    return rc == SQLITE_OK && damaged ? pt_log_fail_damaged(error, store->base.path) : rc;
 }
 
 /* The log may have ended since the state was read. */
@@ -388,7 +345,8 @@ static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return newest.state.log_id != state->log_id ? SQLITE_BUSY : pt_log_fail(error, store, problem);
+    return newest.state.log_id != state->log_id ? SQLITE_BUSY
+                                                : pt_log_fail(error, store->base.path, problem);
 }
 
 /*
@@ -495,7 +453,7 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     }
     int rc = pt_log_load_up_to(pt_log_fd(log), store->base.path, tail, end, error);
     if (rc == SQLITE_BUSY) {
-        return pt_log_fail_damaged(error, store);
+        return pt_log_fail_damaged(error, store->base.path);
     }
     if (rc == SQLITE_OK && left) {
         rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, &damaged, error);
@@ -545,7 +503,7 @@ static int look_at_newest(pt_lmdb_store *store, pt_error *error)
     }
     /* With the lock held the state does not change. */
     if (rc == SQLITE_BUSY) {
-        rc = pt_log_fail(error, store, EAGAIN);
+        rc = pt_log_fail(error, store->base.path, EAGAIN);
     }
     log->seen = rc == SQLITE_OK ? newest.number : 0;
     return rc;
@@ -674,7 +632,7 @@ static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
         problem = map_word(store, PT_WORD_MAKE);
     }
     if (problem != 0) {
-        return pt_log_fail(error, store, problem);
+        return pt_log_fail(error, store->base.path, problem);
     }
     pt_lmdb_tail *tail = tail_of(store, state);
     if (tail == NULL) {

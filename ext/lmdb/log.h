@@ -173,8 +173,4 @@ int pt_log_prepare(pt_lmdb_store *store);
 /* Goes on without a log. Its file is closed and not removed. */
 void pt_log_detach(pt_lmdb_store *store);
 
-/* The error for a log that is not there, or cannot be read. */
-int pt_log_fail(pt_error *error, const pt_lmdb_store *store, int problem);
-int pt_log_fail_damaged(pt_error *error, const pt_lmdb_store *store);
-
 #endif

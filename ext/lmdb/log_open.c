@@ -5,6 +5,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/network.h"
+#include "lmdb/log/errors.h"
 #include "lmdb/log_use.h"
 #include "lmdb/writer_lock.h"
 
@@ -42,7 +43,7 @@ static int open_log(pt_lmdb_store *store, pt_error *error)
         rc = remove_stale(store, error);
     }
     if (rc == SQLITE_OK && damaged) {
-        rc = pt_log_fail_damaged(error, store);
+        rc = pt_log_fail_damaged(error, store->base.path);
     }
     if (rc == SQLITE_OK && state->log_id != 0) {
         return pt_log_lock(store, false) == SQLITE_OK
