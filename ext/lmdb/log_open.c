@@ -27,10 +27,15 @@ static int open_log(pt_lmdb_store *store, pt_error *error)
     pt_lmdb_newest newest = {0};
     const pt_format_state *state = &newest.state;
     bool damaged = false;
-    if (store->env.read_only || pt_log_lock(store, true) != SQLITE_OK) {
+    int rc = store->env.read_only ? SQLITE_BUSY : pt_log_lock(store, true);
+    if (rc == SQLITE_BUSY) {
         return SQLITE_OK;
     }
-    int rc = pt_lmdb_look_at_newest(store, &newest, error);
+    if (rc != SQLITE_OK) {
+        /* Perhaps nobody uses it, and then what the word says is worth nothing. */
+        return pt_lmdb_fail(error, errno, store->base.path, "locking its log");
+    }
+    rc = pt_lmdb_look_at_newest(store, &newest, error);
     if (rc == SQLITE_CORRUPT) {
         /* The first statement says so, and until then the store can be looked at. */
         pt_error_clear(error);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -123,6 +124,29 @@ static void change_byte_of_log(off_t at)
     assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     close(fd);
 }
+
+/* A call of the engine to lock the log comes here. */
+static bool locking_fails;
+
+#pragma GCC visibility push(default)
+
+int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    const struct flock *lock = argument;
+    if (locking_fails && command == F_OFD_SETLK && lock->l_type == F_WRLCK &&
+        lock->l_start == (INT64_C(1) << 62) + PT_LOCK_LOG) {
+        errno = ENOLCK;
+        return -1;
+    }
+    int result = (int)syscall(SYS_fcntl, fd, command, argument);
+    return result;
+}
+
+#pragma GCC visibility pop
 
 /* --- When it is used --- */
 
@@ -384,6 +408,24 @@ static void the_word_need_not_last(void **state)
     }
 }
 
+/* If it is not known whether another process uses the log, the word is not believed. */
+static void a_word_that_was_left_is_not_believed_without_the_lock(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    store_text(store, 1, "a", "old");
+    copy_bytes(beside("-word"), beside("x-word"));
+    store_text(store, 1, "a", "new");
+    crash(store);
+    assert_int_equal(rename(beside("x-word"), beside("-word")), 0);
+    locking_fails = true;
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_IOERR, "locking its log");
+    locking_fails = false;
+    store = open_store(fixture_path);
+    assert_seen(store, "a", "new");
+    engine->close(store);
+}
+
 /* Nothing says that the last record was flushed: without it the log is merely torn. */
 static void a_torn_end_is_dropped(void **state)
 {
@@ -549,6 +591,7 @@ int main(void)
         store_test(the_next_writer_sets_a_word_that_was_left),
         store_test(what_is_left_is_read),
         store_test(the_word_need_not_last),
+        store_test(a_word_that_was_left_is_not_believed_without_the_lock),
         store_test(a_torn_end_is_dropped),
         store_test(damage_is_an_error_until_the_log_is_given_up),
         store_test(without_its_log_a_store_is_refused),
