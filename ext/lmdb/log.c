@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -20,9 +19,7 @@ int pt_log_new(pt_lmdb_store *store, pt_error *error)
     if (log == NULL) {
         return pt_error_nomem(error);
     }
-    memset(log, 0, sizeof *log);
-    log->files[0].fd = -1;
-    log->files[1].fd = -1;
+    *log = (pt_lmdb_log){.files = {{.fd = -1}, {.fd = -1}}};
     store->log = log;
     return SQLITE_OK;
 }
@@ -125,21 +122,16 @@ void pt_log_unlock(pt_lmdb_store *store)
 
 /* True if the map and the disk have room for what a log may hold, if each of its commits changes
  * some pages of its own. */
-static bool find_room(const pt_lmdb_store *store)
+bool pt_log_look_for_room(pt_lmdb_store *store)
 {
     enum { LEAST_ROOM = 64 << 20 };
     MDB_envinfo info;
     struct statvfs disk;
     mdb_env_info(store->env.env, &info);
-    return info.me_mapsize / store->env.page_size >
-               info.me_last_pgno + LEAST_ROOM / store->env.page_size &&
-           fstatvfs(store->fd, &disk) == 0 &&
-           disk.f_bavail > LEAST_ROOM / (disk.f_frsize != 0 ? disk.f_frsize : 1);
-}
-
-bool pt_log_look_for_room(pt_lmdb_store *store)
-{
-    store->log->has_room = find_room(store);
+    store->log->has_room = info.me_mapsize / store->env.page_size >
+                               info.me_last_pgno + LEAST_ROOM / store->env.page_size &&
+                           fstatvfs(store->fd, &disk) == 0 &&
+                           disk.f_bavail > LEAST_ROOM / (disk.f_frsize != 0 ? disk.f_frsize : 1);
     return store->log->has_room;
 }
 
@@ -294,16 +286,16 @@ static int follow_writer(pt_lmdb_store *store, uint64_t id)
 }
 
 /* No process writes the log: this one has a word of its own, which says what verifies in it. */
-static int follow_file(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,
+static int follow_file(pt_lmdb_store *store, const pt_format_state *state, int *problem,
                        pt_error *error)
 {
     pt_lmdb_log *log = store->log;
+    bool damaged = false;
     if (pt_log_attached(store) != state->log_id || atomic_load(&store->word) != &log->own) {
         unfollow_log(store);
-        int problem =
-            pt_log_file_open(store->base.path, state->log_id, false, &log->files[log->file]);
-        if (problem != 0) {
-            return pt_log_fail(error, store->base.path, problem);
+        *problem = pt_log_file_open(store->base.path, state->log_id, false, &log->files[log->file]);
+        if (*problem != 0) {
+            return SQLITE_CANTOPEN;
         }
         atomic_store(&log->own.published, 0);
         follow_log_file(store, state->log_id, &log->own);
@@ -312,28 +304,34 @@ static int follow_file(pt_lmdb_store *store, const pt_format_state *state, bool 
     if (tail == NULL) {
         return pt_error_nomem(error);
     }
-    int rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, damaged, error);
-    if (rc == SQLITE_OK) {
-        atomic_store(&log->own.published, pt_log_word_of(state->version, tail->chain.end));
+    int rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, &damaged, error);
+    if (rc != SQLITE_OK || damaged) {
+        return rc != SQLITE_OK ? rc : pt_log_fail_damaged(error, store->base.path);
     }
-    return rc;
+    atomic_store(&log->own.published, pt_log_word_of(state->version, tail->chain.end));
+    return SQLITE_OK;
 }
 
-/* Called for each view. */
-static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *state,
+/* Called for each view. SQLITE_CANTOPEN: *problem says why, and there is no text. */
+static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *state, int *problem,
                                  pt_error *error)
 {
     bool used = false;
-    bool damaged = false;
-    int problem = pt_lock_look(store->fd, PT_LOCK_LOG, &used);
-    if (problem == 0 && used) {
-        problem = follow_writer(store, state->log_id);
+    *problem = pt_lock_look(store->fd, PT_LOCK_LOG, &used);
+    if (*problem == 0 && used) {
+        *problem = follow_writer(store, state->log_id);
     }
-    if (problem != 0) {
-        return pt_log_fail(error, store->base.path, problem);
+    if (*problem != 0 || used) {
+        return *problem != 0 ? SQLITE_CANTOPEN : SQLITE_OK;
     }
-    int rc = used ? SQLITE_OK : follow_file(store, state, &damaged, error);
-    return rc == SQLITE_OK && damaged ? pt_log_fail_damaged(error, store->base.path) : rc;
+    int rc = follow_file(store, state, problem, error);
+    if (rc == SQLITE_OK && (pt_lock_look(store->fd, PT_LOCK_LOG, &used) != 0 || used)) {
+        /* A writer has come: the last record that was read may not be published, or never be. */
+        replace_tail(store, NULL);
+        unfollow_log(store);
+        return SQLITE_BUSY;
+    }
+    return rc;
 }
 
 /* The log may have ended since the state was read. */
@@ -372,19 +370,23 @@ static void publish_what_is_left(pt_lmdb_store *store)
 
 int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error)
 {
+    bool may_write = !store->env.read_only;
+    int rc = SQLITE_OK;
+    int problem = 0;
     pthread_mutex_lock(&store->mutex);
-    if (store->env.read_only) {
-        int rc = attach_without_rights(store, state, error);
-        pthread_mutex_unlock(&store->mutex);
-        return rc;
+    if (may_write) {
+        problem = try_to_attach(store, state->log_id);
+    } else {
+        rc = attach_without_rights(store, state, &problem, error);
     }
-    int problem = try_to_attach(store, state->log_id);
     pthread_mutex_unlock(&store->mutex);
     if (problem != 0) {
         return judge_missing(store, state, problem, error);
     }
-    publish_what_is_left(store);
-    return SQLITE_OK;
+    if (may_write) {
+        publish_what_is_left(store);
+    }
+    return rc;
 }
 
 /* --- With the writer lock held --- */
