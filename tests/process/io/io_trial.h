@@ -372,15 +372,22 @@ static inline void io_settle(io_trial *trial, int unit, int step)
 
 /* --- A trial --- */
 
+static char io_log_asked_for[16]; /* PTABLE_LOG, for the scripts that have no log of their own */
+
+static inline void use_log_of(const io_script *script)
+{
+    if (script->log != 0) {
+        use_log(script->log);
+    } else {
+        setenv("PTABLE_LOG", io_log_asked_for[0] != 0 ? io_log_asked_for : "never", 1);
+    }
+}
+
 static inline void io_begin_trial(io_trial *trial)
 {
     io_pause();
     io_visit_files(io_folder, io_remove, NULL);
-    if (trial->model->script->log != 0) {
-        use_log(trial->model->script->log);
-    } else {
-        use_no_log();
-    }
+    use_log_of(trial->model->script);
     trial->subject = (io_connection){.host = trial->model->host};
     trial->descriptors = descriptor_count();
     trial->memory = sqlite3_memory_used();

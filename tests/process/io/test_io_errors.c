@@ -5,7 +5,8 @@
  *
  * Usually some hundred of these points are tried; SEED chooses others, N is about how many, as many
  * of each script; "all": every one. PT_SCRIPT: only scripts of that name (with * and ?). POINT:
- * only that one, as a complaint names it. PT_MESSAGES: print what the statements say.
+ * only that one, as a complaint names it. PT_MESSAGES: print what the statements say. PTABLE_LOG
+ * (base/ways.h) is for the scripts that are not about the log.
  */
 #include "process/io/io_trial.h"
 
@@ -204,6 +205,9 @@ static int set_up(void **state)
     sqlite3_config(SQLITE_CONFIG_LOG, io_log, NULL);
     seed = setting("SEED", 1);
     chosen = getenv("POINT");
+    if (getenv("PTABLE_LOG") != NULL) {
+        snprintf(io_log_asked_for, sizeof io_log_asked_for, "%s", getenv("PTABLE_LOG"));
+    }
     for (io_host host = 0; host < HOSTS; host++) {
         make_template(host);
         for (int i = 0; i < IO_SCRIPTS; i++) {

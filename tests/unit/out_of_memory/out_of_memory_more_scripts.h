@@ -578,4 +578,82 @@ static const char *const two_databases[] = {
     "SELECT count(*) FROM A",
     NULL};
 
+/* --- The log in front of LMDB --- */
+
+/* The first commit makes it. */
+static const char *const logging[] = {"INSERT INTO W VALUES ('l', '1', 1)",
+                                      "INSERT INTO W VALUES ('l', '2', 2), ('l', '3', 3)",
+                                      "UPDATE W SET v = v + 1",
+                                      "SELECT sum(v), count(*) FROM W",
+                                      "!INSERT INTO W VALUES ('l', '1', 1)",
+                                      "BEGIN",
+                                      "DELETE FROM W WHERE RowKey = '1'",
+                                      "INSERT INTO Plain VALUES (3)",
+                                      "UPDATE U SET v = v + 1",
+                                      "COMMIT",
+                                      ".refuse",
+                                      "!UPDATE W SET v = v + 1",
+                                      ".accept",
+                                      ".hold SELECT v FROM W ORDER BY EntityKey DESC",
+                                      "UPDATE W SET v = v + 10",
+                                      ".elsewhere UPDATE W SET v = v + 100 WHERE RowKey = '2'",
+                                      ".rest",
+                                      "SELECT v FROM W WHERE PartitionKey = 'p' AND RowKey = '2'",
+                                      "SELECT TableName, Entities FROM pt_tables",
+                                      ".reopen",
+                                      "SELECT sum(v), count(*) FROM W",
+                                      "INSERT INTO W VALUES ('l', '4', 4)",
+                                      NULL};
+
+static const char *const logging_what_does_not_fit[] = {
+    "UPDATE W SET v = v + 1",
+    "UPDATE W SET v = v + 1",
+    "INSERT INTO T(PartitionKey, RowKey, x) VALUES ('k', '1', " LARGE(60000) ")",
+    "UPDATE W SET v = v + 1",
+    "INSERT INTO T(PartitionKey, RowKey, x) VALUES ('k', '2', " LARGE(100000) ")",
+    "UPDATE T SET i = 1 WHERE PartitionKey = 'k'",
+    "BEGIN",
+    "INSERT INTO pt_tables(TableName) VALUES ('Newest')",
+    "UPDATE W SET v = v + 1",
+    "COMMIT",
+    "UPDATE W SET v = v + 1",
+    "DELETE FROM pt_tables WHERE TableName = 'Newest'",
+    "UPDATE W SET v = v + 1",
+    "INSERT INTO Bare VALUES ('p', '2', '{\"Other\":1}')",
+    "SELECT sum(v) FROM W",
+    NULL};
+
+static const char *const looking_after_a_log[] = {
+    "UPDATE W SET v = v + 1",
+    "INSERT INTO W VALUES ('l', '1', 1)",
+    "SELECT pt_check()",
+    "SELECT count(*) FROM pt_stores",
+    "SELECT pt_backup(NULL, 'new.ptable') > 0",
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, table=W, store='new.ptable')",
+    "SELECT v FROM New",
+    "UPDATE W SET v = v + 1",
+    "SELECT pt_compact(NULL) >= 0",
+    "UPDATE W SET v = v + 1",
+    "!SELECT pt_forget_log(NULL)",
+    "UPDATE W SET v = v + 1",
+    "SELECT PartitionKey, Entities FROM pt_partitions('W')",
+    "SELECT DISTINCT PartitionKey FROM W",
+    NULL};
+
+static const char *const recovering_a_log[] = {"UPDATE W SET v = v + 1",
+                                               "INSERT INTO W VALUES ('l', '1', 1)",
+                                               "DELETE FROM W WHERE RowKey = '2'",
+                                               ".crash",
+                                               "SELECT * FROM W",
+                                               "UPDATE W SET v = v + 1",
+                                               ".crash",
+                                               "UPDATE W SET v = v + 1",
+                                               ".crash",
+                                               "SELECT pt_check()",
+                                               ".crash",
+                                               "SELECT length(pt_forget_log(NULL)) > 10",
+                                               "SELECT * FROM W",
+                                               "UPDATE W SET v = v + 1",
+                                               NULL};
+
 #endif

@@ -14,12 +14,14 @@ enum {
     UTF16 = 1 << HOST_UTF16,
     MEMORY = 1 << HOST_MEMORY,
     OPENS = 1 << HOSTS,
+    LOGS = OPENS << 1,    /* small commits go to the log, from the first on */
+    APPLIES = OPENS << 2, /* and it is written to the tree at random moments */
 };
 
 typedef struct memory_script {
     const char *name;
     const char *const *steps; /* up to NULL */
-    unsigned hosts;           /* and whether opening the connection may fail too */
+    unsigned hosts;           /* and whether opening may fail too, and what a log is used for */
 } memory_script;
 
 /* --- What all begin with --- */
@@ -622,6 +624,11 @@ static const memory_script scripts[] = {
     {"many keys", many_keys, JOURNAL | UTF16},
     {"two databases", two_databases, JOURNAL | WAL},
     {"others hold the lock", others_hold_the_lock, JOURNAL | WAL},
+    {"logging", logging, JOURNAL | WAL | LOGS},
+    {"logging and applying", logging, JOURNAL | WAL | LOGS | APPLIES},
+    {"logging what does not fit", logging_what_does_not_fit, JOURNAL | LOGS},
+    {"looking after a log", looking_after_a_log, JOURNAL | WAL | LOGS},
+    {"recovering a log", recovering_a_log, JOURNAL | LOGS},
     {"stores without a folder", stores_without_a_folder, MEMORY},
 };
 

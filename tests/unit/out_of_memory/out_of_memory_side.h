@@ -11,6 +11,8 @@
  *     .unread             either ends
  *     .elsewhere <SQL>    another connection with ptable runs it
  *     .attach <name>      attaches another database of the folder
+ *     .reopen             closes the connection and opens another
+ *     .crash              the same, and leaves the store's files as they were before it was closed
  */
 #ifndef TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_SIDE_H
 #define TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_SIDE_H
@@ -180,6 +182,61 @@ static inline bool is_open(const script_side *side)
     return sqlite3_get_autocommit(side->db) == 0;
 }
 
+/* --- Closing, and dying --- */
+
+static const char *const store_files[] = {"main.db-ptable", "main.db-ptable-log"};
+
+enum { STORE_FILES = sizeof store_files / sizeof store_files[0] };
+
+/* Keeps a file of the side under another name, or gives it its name back. */
+static inline void move_file(const script_side *side, const char *name, bool keeps)
+{
+    char path[PATH_SIZE];
+    char kept[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%s", side->folder, name);
+    snprintf(kept, sizeof kept, "%s/kept-%s", side->folder, name);
+    if (keeps && access(path, F_OK) == 0) {
+        copy_closed_file(path, kept);
+    } else if (!keeps && access(kept, F_OK) == 0) {
+        assert_int_equal(rename(kept, path), 0);
+    }
+}
+
+static inline void move_files(const script_side *side, bool keeps)
+{
+    for (int i = 0; i < STORE_FILES; i++) {
+        move_file(side, store_files[i], keeps);
+    }
+}
+
+/* True if memory stays away: then a commit that could not be taken back waits for it. */
+static inline bool stays_open(void)
+{
+    return failing_malloc_hit && failing_malloc_persistent;
+}
+
+/* What closing allocates may fail. */
+static inline int close_and_open(script_side *side, bool dies)
+{
+    if (stays_open()) {
+        return SQLITE_OK;
+    }
+    int countdown = pause_failing();
+    if (dies) {
+        move_files(side, true);
+    } else {
+        resume_failing(countdown);
+    }
+    close_side(side);
+    countdown = dies ? countdown : pause_failing();
+    if (dies) {
+        move_files(side, false);
+    }
+    int rc = open_side(side);
+    resume_failing(countdown);
+    return rc;
+}
+
 /* --- Steps --- */
 
 static inline void print_value(FILE *out, sqlite3_stmt *statement, int column)
@@ -330,6 +387,9 @@ static inline int take_step(script_side *side, const char *step, FILE *out)
     }
     if (is_step(step, ".rest", &rest)) {
         return read_rest(side, out);
+    }
+    if (is_step(step, ".reopen", &rest) || is_step(step, ".crash", &rest)) {
+        return close_and_open(side, step[1] == 'c');
     }
     if (step[0] == '.') {
         int countdown = pause_failing();

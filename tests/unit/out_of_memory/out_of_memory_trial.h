@@ -11,6 +11,7 @@
 
 static char folder[32] = "/tmp/ptable-memory-XXXXXX";
 static char template_folders[HOSTS][FOLDER_SIZE];
+static char log_asked_for[32]; /* "PTABLE_LOG=...", for scripts that are not about the log; or "" */
 
 /* What is in use. */
 typedef struct memory_balance {
@@ -95,8 +96,23 @@ static void open_subject(memory_trial *trial)
     resume_failing(countdown);
 }
 
+/* putenv(), as setenv() would allocate. */
+static void use_log_of(const memory_script *script)
+{
+    static char log_always[] = "PTABLE_LOG=always";
+    static char log_random[] = "PTABLE_LOG=random";
+    if ((script->hosts & LOGS) != 0) {
+        putenv((script->hosts & APPLIES) != 0 ? log_random : log_always);
+    } else if (log_asked_for[0] != 0) {
+        putenv(log_asked_for);
+    } else {
+        unsetenv("PTABLE_LOG");
+    }
+}
+
 static void begin_trial(memory_trial *trial)
 {
+    use_log_of(trial->point->script);
     trial->before = balance_now();
     set_side_up(trial, &trial->subject, "subject");
     set_side_up(trial, &trial->model, "model");

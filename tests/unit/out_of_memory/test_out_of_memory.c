@@ -12,6 +12,7 @@
  *                scripts and steps together, and not in each step of its own. Usually all.
  *     PT_FROM    whose memory: sqlite, libraries. Usually both.
  *     PT_SCRIPT  only scripts of that name (with * and ?).
+ *     PTABLE_LOG base/ways.h; for scripts that are not about the log.
  */
 #include <fnmatch.h>
 #include <limits.h>
@@ -196,9 +197,18 @@ static void find_all_points(void)
     choose_points();
 }
 
+static void note_environment(void)
+{
+    const char *asked_for = getenv("PTABLE_LOG");
+    if (asked_for != NULL) {
+        snprintf(log_asked_for, sizeof log_asked_for, "PTABLE_LOG=%s", asked_for);
+    }
+}
+
 static int make_folders(void **state)
 {
     (void)state;
+    note_environment();
     static const char *const names[] = {"subject", "model"};
     char path[PATH_SIZE];
     sqlite3_shutdown();
