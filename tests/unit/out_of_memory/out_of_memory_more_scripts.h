@@ -596,14 +596,26 @@ static const char *const logging[] = {"INSERT INTO W VALUES ('l', '1', 1)",
                                       ".accept",
                                       ".hold SELECT v FROM W ORDER BY EntityKey DESC",
                                       "UPDATE W SET v = v + 10",
-                                      ".elsewhere UPDATE W SET v = v + 100 WHERE RowKey = '2'",
                                       ".rest",
+                                      ".elsewhere UPDATE W SET v = v + 100 WHERE RowKey = '2'",
                                       "SELECT v FROM W WHERE PartitionKey = 'p' AND RowKey = '2'",
                                       "SELECT TableName, Entities FROM pt_tables",
                                       ".reopen",
                                       "SELECT sum(v), count(*) FROM W",
                                       "INSERT INTO W VALUES ('l', '4', 4)",
                                       NULL};
+
+/* With a rollback journal, others could not commit while the statement is open. */
+static const char *const logging_beside_a_reader[] = {
+    "UPDATE W SET v = v + 1",
+    "INSERT INTO W VALUES ('l', '1', 1)",
+    ".hold SELECT v FROM W ORDER BY EntityKey DESC",
+    ".elsewhere UPDATE W SET v = v + 100 WHERE RowKey = '2'",
+    "UPDATE W SET v = v + 10",
+    ".elsewhere DELETE FROM W WHERE PartitionKey = 'l'",
+    ".rest",
+    "SELECT * FROM W",
+    NULL};
 
 static const char *const logging_what_does_not_fit[] = {
     "UPDATE W SET v = v + 1",

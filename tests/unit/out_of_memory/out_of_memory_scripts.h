@@ -626,6 +626,7 @@ static const memory_script scripts[] = {
     {"others hold the lock", others_hold_the_lock, JOURNAL | WAL},
     {"logging", logging, JOURNAL | WAL | LOGS},
     {"logging and applying", logging, JOURNAL | WAL | LOGS | APPLIES},
+    {"logging beside a reader", logging_beside_a_reader, WAL | LOGS},
     {"logging what does not fit", logging_what_does_not_fit, JOURNAL | LOGS},
     {"looking after a log", looking_after_a_log, JOURNAL | WAL | LOGS},
     {"recovering a log", recovering_a_log, JOURNAL | LOGS},
