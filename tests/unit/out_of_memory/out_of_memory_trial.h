@@ -274,6 +274,7 @@ static void bring_memory_back(memory_trial *trial)
     failing_malloc_disarm();
     if (closes) {
         assert_int_equal(open_side(&trial->subject), SQLITE_OK);
+        end_held(&trial->model); /* closing has ended the subject's */
     }
 }
 
