@@ -190,7 +190,7 @@ static void snapshots_do_not_see_later_commits(void **state)
         store_text(store, 1, "b", "three");
     }
     pt_snapshot *after = begin_snapshot(store);
-    assert_true(after->version > before->version);
+    assert_true(after->version != before->version);
     assert_record(before, 1, "a", "one");
     assert_record(before, 1, "b", NULL);
     assert_counts(before, 1, 1, 2 + 3);
@@ -211,7 +211,7 @@ static void snapshots_do_not_see_later_commits(void **state)
     engine->close(store);
 }
 
-static void versions_rise_with_commits_only(void **state)
+static void versions_change_with_commits_only(void **state)
 {
     (void)state;
     pt_store *store = open_store(fixture_path);
@@ -229,7 +229,7 @@ static void versions_rise_with_commits_only(void **state)
     assert_ok(engine->write_commit(begin_write(store), &commit, &error));
     engine->unlock(store);
     assert_ok(engine->snapshot_begin(snapshot, &error));
-    assert_true(snapshot->version > version);
+    assert_true(snapshot->version != version);
     assert_int_equal(snapshot->catalog_generation, generation + 1);
     assert_int_equal(snapshot->clock, 1234);
     assert_int_equal(snapshot->next_table_id, 5);
@@ -324,13 +324,27 @@ static void dead_readers_make_room(void **state)
 
 static atomic_bool writing_is_over;
 
-/* Two records are always written together, so no snapshot may see them differ. */
+static long number_in(pt_slice record)
+{
+    char digits[16] = "";
+    if (record.size > 0 && record.size < sizeof digits) {
+        memcpy(digits, record.data, record.size);
+    }
+    return strtol(digits, NULL, 10);
+}
+
+/*
+ * Two records with the number of their commit are always written together, so no snapshot may see
+ * them differ, nor see an older commit than the snapshot before. A version that has not changed
+ * shows the same commit; which of two versions is larger says nothing.
+ */
 static void *read_pairs(void *context)
 {
     pt_store *store = context;
     pt_snapshot *snapshot = NULL;
     pt_error error = PT_ERROR_NONE;
     uint64_t version = 0;
+    long number = 0;
     intptr_t wrong = 0;
     if (engine->snapshot_new(store, &snapshot, &error) != SQLITE_OK) {
         return (void *)1;
@@ -349,8 +363,11 @@ static void *read_pairs(void *context)
         test_key key_b = key_of(2, "b");
         engine->get(snapshot, key_slice(&key_a), &found_a, &a, &error);
         engine->get(snapshot, key_slice(&key_b), &found_b, &b, &error);
-        wrong += found_a != found_b || !pt_slice_equal(a, b) || snapshot->version < version;
+        long seen = number_in(a);
+        wrong += found_a != found_b || !pt_slice_equal(a, b) || seen < number ||
+                 (snapshot->version == version && seen != number);
         version = snapshot->version;
+        number = seen;
         engine->snapshot_end(snapshot);
     }
     engine->snapshot_free(snapshot);
@@ -529,7 +546,7 @@ int main(void)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(snapshots_do_not_see_later_commits, fixture_setup,
                                         fixture_teardown),
-        cmocka_unit_test_setup_teardown(versions_rise_with_commits_only, fixture_setup,
+        cmocka_unit_test_setup_teardown(versions_change_with_commits_only, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(cursors_are_used_again, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(too_many_readers_are_busy, fixture_setup, fixture_teardown),
