@@ -119,6 +119,7 @@ BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
 SERVER := $(BUILD)/tests/service/server
 REPLAY := $(BUILD)/tests/conformance/replay
+SHOW_STORE := $(BUILD)/tests/format/show_store
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/service/*.c))
 TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) \
     $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
@@ -136,7 +137,7 @@ plain = $(patsubst ./%,%,$(1))
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.SECONDARY: $(TEST_PROGRAMS:=.o)
+.SECONDARY: $(TEST_PROGRAMS:=.o) $(SHOW_STORE).o
 
 # --- products ---------------------------------------------------------------------------------
 
@@ -254,7 +255,7 @@ FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(DEBUG_OBJECTS:.o=.d) \
     $(SERVICE_LOADABLE:.o=.d) $(SERVICE_STATIC:.o=.d) $(SERVICE_DEBUG:.o=.d) \
-    $(TEST_PROGRAMS:=.d) $(SERVER_OBJECTS:.o=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
+    $(TEST_PROGRAMS:=.d) $(SHOW_STORE).d $(SERVER_OBJECTS:.o=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
@@ -264,7 +265,7 @@ FORCE:
 # how many tests follow. `require` fails if a kind has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
     PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' PT_REPLAY='$(abspath $(REPLAY))' \
-    PT_COMPILE='$(CC) -std=c11 $(WARNINGS) $(CPPFLAGS)' V='$(V)' tests/prove.sh
+    PT_SHOW_STORE='$(abspath $(SHOW_STORE))' PT_COMPILE='$(CC) -std=c11 $(WARNINGS) $(CPPFLAGS)' V='$(V)' tests/prove.sh
 RUN = $(RUN_BY) tests/run_program.sh
 running = $(Q)$(call step,run-$@,running $(words $(1)) test program$(if $(word 2,$(1)),s))
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
@@ -282,7 +283,7 @@ ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
     $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
         test_writers.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
-    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
+    tests/test_readme.sh tests/test_map.sh tests/test_format.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
     tests/test_amalgamation.sh $(UNIT_TESTS)
 
 run-test: compiled
@@ -413,7 +414,7 @@ run-test-clients: loadable
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_tools.sh
 
-compiled: all $(TEST_PROGRAMS) $(SERVER) $(EXAMPLES) $(BENCH_PROGRAMS)
+compiled: all $(TEST_PROGRAMS) $(SERVER) $(SHOW_STORE) $(EXAMPLES) $(BENCH_PROGRAMS)
 
 .PHONY: examples run-examples
 examples:
