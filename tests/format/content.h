@@ -34,11 +34,11 @@ typedef struct store {
     uint64_t version;
     uint64_t clock;
     uint64_t next_table_id;
+    uint64_t log_id; /* 0: there is none */
     uint64_t highest_name;
     uint64_t highest_shape;
     uint64_t last_bucket;
     bytes header;
-    bytes state;
     bytes names[ID_COUNT];
     bytes shapes[ID_COUNT];
     bytes roots[DATABASES];
@@ -132,11 +132,16 @@ static inline void read_header(store *self, bytes record)
 static inline void read_state(store *self, bytes record)
 {
     bytes state = unseal(text_bytes("current"), record, "the seal of the state");
-    self->state = state;
     self->nonce = part(state, 0, 16);
     self->version = little(state, 16, 8);
     self->clock = little(state, 32, 8);
     self->next_table_id = little(state, 40, 4);
+    if (self->next_table_id == 0) {
+        self->log_id = little(state, 48, 8);
+        self->next_table_id = little(state, 60, 4);
+        expect(self->log_id != 0 && little(state, 56, 4) <= 2, "a state with a log");
+    }
+    expect(self->next_table_id != 0, "the next table id");
     self->highest_name = little(state, 44, 2);
     self->highest_shape = little(state, 46, 2);
     expect(self->version == self->file.commit, "the number of the commit in the state");

@@ -49,7 +49,7 @@ static inline void drop_replaced(items *list)
 /* False if the state names no log. */
 static inline bool apply_log(store *to, const char *path)
 {
-    uint64_t id = to->state.size >= 64 ? little(to->state, 48, 8) : 0;
+    uint64_t id = to->log_id;
     bool feature = (little(to->header, 8, 4) & 16) != 0;
     expect(feature == (id != 0), "the feature of a log");
     if (id == 0) {
