@@ -1,6 +1,8 @@
 #include "lmdb/log_use.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/sqlite.h"
 #include "base/ways.h"
@@ -34,6 +36,32 @@ static bool is_time_for_log(pt_lmdb_log *log, int64_t clock)
     return log->recent >= COMMITS_BEFORE_LOG;
 }
 
+/* Of a line of LMDB's list of readers, which begins with a process id unless it is a heading. */
+static int look_at_reader(const char *line, void *context)
+{
+    const pt_lmdb_store **store = context;
+    char *end;
+    bool held = false;
+    long process = strtol(line, &end, 10);
+    if (end == line || process == (long)getpid() || *store == NULL) {
+        return 0;
+    }
+    if (pt_lock_look((*store)->fd, pt_lock_of_process(process), &held) != 0 || !held) {
+        *store = NULL;
+    }
+    return 0;
+}
+
+/* False if a program reads the store that does not follow logs: one with an older version of this
+ * library, or with LMDB alone. It would not see what is in the log, and the older library would
+ * take the store for damaged. */
+static bool all_follow_logs(const pt_lmdb_store *store)
+{
+    mdb_reader_check(store->env.env, NULL);
+    mdb_reader_list(store->env.env, look_at_reader, &store);
+    return store != NULL;
+}
+
 void pt_log_consider(pt_lmdb_store *store, int64_t clock)
 {
     pt_lmdb_log *log = store->log;
@@ -43,6 +71,9 @@ void pt_log_consider(pt_lmdb_store *store, int64_t clock)
         return;
     }
     log->recent = 0;
+    if (!all_follow_logs(store)) {
+        return;
+    }
     /* A process that opens the store holds it for a moment: then the next commit tries again. */
     if (!log->has_lock && pt_log_lock(store, false) != SQLITE_OK) {
         return;

@@ -161,13 +161,19 @@ static int open_with_gate(pt_lmdb_store *store, pt_error *error)
     return rc;
 }
 
+static int announce_presence(int fd)
+{
+    int rc = pt_lock_take(fd, PT_LOCK_PRESENCE, false, 0);
+    return rc == SQLITE_OK ? pt_lock_take(fd, pt_lock_of_process(getpid()), false, 0) : rc;
+}
+
 /* Takes the gate, makes our presence known and checks the lock file. Does not wait, as
  * registry_mutex is held: SQLITE_BUSY means try again later. */
 static int enter_store_file(pt_lmdb_store *store, pt_lmdb_patience *patience, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
     if (rc == SQLITE_OK) {
-        rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, 0);
+        rc = announce_presence(store->fd);
     }
     if (rc != SQLITE_OK) {
         return fail_gate(error, store->base.path, rc);
@@ -321,8 +327,7 @@ static int exchange_files(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_erro
     struct stat file;
     /* The copy is locked before it gets the name by which other processes find it. */
     if (pt_lock_take(copy->fd, PT_LOCK_WRITER, true, 0) != SQLITE_OK ||
-        pt_lock_take(copy->fd, PT_LOCK_PRESENCE, false, 0) != SQLITE_OK ||
-        fstat(copy->fd, &file) != 0) {
+        announce_presence(copy->fd) != SQLITE_OK || fstat(copy->fd, &file) != 0) {
         return pt_lmdb_fail(error, errno, store->base.path, "locking its copy");
     }
     pt_lmdb_env_close(&store->env);

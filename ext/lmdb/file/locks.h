@@ -14,11 +14,20 @@
 #include <stdint.h>
 
 typedef enum pt_lock_byte {
-    PT_LOCK_GATE,     /* exclusive while an environment is being opened or closed */
-    PT_LOCK_WRITER,   /* exclusive from the first write to the end of the commit */
-    PT_LOCK_PRESENCE, /* shared while the store is open */
-    PT_LOCK_LOG,      /* shared while the log is used (lmdb/log.h), exclusive to remove it */
+    PT_LOCK_GATE,           /* exclusive while an environment is being opened or closed */
+    PT_LOCK_WRITER,         /* exclusive from the first write to the end of the commit */
+    PT_LOCK_PRESENCE,       /* shared while the store is open */
+    PT_LOCK_LOG,            /* shared while the log is used (lmdb/log.h), exclusive to remove it */
+    PT_LOCK_PROCESS_0 = 16, /* pt_lock_of_process */
+    PT_LOCK_LAST = 0x7FFFFFFF,
 } pt_lock_byte;
+
+/* Shared while the process has the store open: so others know that it follows logs. LMDB's reader
+ * table has the process ids. */
+static inline pt_lock_byte pt_lock_of_process(long process)
+{
+    return (pt_lock_byte)(PT_LOCK_PROCESS_0 + process % (PT_LOCK_LAST - PT_LOCK_PROCESS_0));
+}
 
 /* A point of the monotonic clock in ns; 0: it has passed. */
 typedef int64_t pt_deadline;

@@ -195,6 +195,51 @@ static void it_never_begins_where_it_must_not(void **state)
     engine->close(store);
 }
 
+/* A process that reads the store with LMDB alone, as one with an older library does, until `end` is
+ * closed. */
+static pid_t start_reader(int *end)
+{
+    int ready[2];
+    int over[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready) | pipe(over), 0);
+    pid_t reader = fork();
+    if (reader == 0) {
+        MDB_env *env;
+        MDB_txn *txn;
+        close(over[1]);
+        bool reads =
+            mdb_env_create(&env) == 0 &&
+            mdb_env_open(env, fixture_path, MDB_NOSUBDIR | MDB_NOTLS | MDB_RDONLY, 0) == 0 &&
+            mdb_txn_begin(env, NULL, MDB_RDONLY, &txn) == 0;
+        _exit(!reads || write(ready[1], &byte, 1) != 1 || read(over[0], &byte, 1) != 0);
+    }
+    close(ready[1]);
+    close(over[0]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    *end = over[1];
+    return reader;
+}
+
+static void it_never_begins_beside_a_program_that_does_not_follow_it(void **state)
+{
+    (void)state;
+    int end;
+    int status;
+    setenv("PTABLE_LOG", "always", 1);
+    pt_store *store = open_store(fixture_path);
+    pid_t reader = start_reader(&end);
+    store_number(store, 1, "record");
+    assert_false(is_logging(store));
+    close(end);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    store_number(store, 2, "record");
+    assert_true(is_logging(store));
+    engine->close(store);
+}
+
 static void a_long_log_is_written_to_the_tree(void **state)
 {
     (void)state;
@@ -582,6 +627,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_test(it_begins_with_the_eighth_small_commit),
         store_test(it_never_begins_where_it_must_not),
+        store_test(it_never_begins_beside_a_program_that_does_not_follow_it),
         store_test(a_long_log_is_written_to_the_tree),
         store_test(large_and_undurable_bases_go_to_the_tree),
         store_test(a_commit_is_seen_once_it_is_published),
