@@ -183,10 +183,13 @@ void pt_tail_add_commit(pt_lmdb_tail *tail, const pt_tail_row *row, const pt_log
         node = next;
     }
     tail->chain = *after;
-    *row->commit =
-        (pt_tail_commit){.end = after->end,
-                         .clock = clock,
-                         .before = atomic_load_explicit(&tail->last, memory_order_relaxed)};
+    /* A commit that has assigned no timestamp leaves the clock where it is, as in the tree. */
+    const pt_tail_commit *before = atomic_load_explicit(&tail->last, memory_order_relaxed);
+    *row->commit = (pt_tail_commit){
+        .end = after->end,
+        .clock = before != NULL && before->clock > clock ? before->clock : clock,
+        .before = before,
+    };
     atomic_store_explicit(&tail->last, row->commit, memory_order_release);
     atomic_fetch_add_explicit(&tail->commits, 1, memory_order_relaxed);
     atomic_store_explicit(&tail->end, after->end, memory_order_release);
