@@ -383,11 +383,19 @@ static void replacement_path(char path[128], int number)
     snprintf(path, 128, "%s/other%d", fixture_folder, number);
 }
 
-/* Whenever a lock is sought, the file has just been replaced. */
+static bool is_file_of_name(int fd)
+{
+    struct stat opened;
+    struct stat named;
+    return fstat(fd, &opened) == 0 && stat(fixture_path, &named) == 0 &&
+           opened.st_ino == named.st_ino;
+}
+
+/* Whenever the file is about to be locked for the first time, it has just been replaced. */
 static void put_next_in_place(const system_call *call)
 {
     char path[128];
-    if (call->kind == CALL_LOCK && replacements < REPLACEMENTS) {
+    if (call->kind == CALL_LOCK && replacements < REPLACEMENTS && is_file_of_name(call->fd)) {
         replacement_path(path, replacements++);
         syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, fixture_path, 0);
     }
