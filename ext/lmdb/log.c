@@ -1,13 +1,10 @@
 #include "lmdb/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/sqlite.h"
-#include "lmdb/file/errors.h"
-#include "lmdb/file/permissions.h"
 #include "lmdb/log/errors.h"
 #include "lmdb/log/load.h"
 
@@ -141,19 +138,16 @@ static pt_log_chain chain_of(const pt_format_state *state)
                            pt_slice_of(state->nonce, sizeof state->nonce));
 }
 
-/* --- The tail, with the store's mutex --- */
+/* --- The tail --- */
 
-/* Puts this tail in the place of the newest one. Takes over the reference. */
-static void replace_tail(pt_lmdb_store *store, pt_lmdb_tail *tail)
+void pt_log_replace_tail(pt_lmdb_store *store, pt_lmdb_tail *tail)
 {
     pt_tail_release(store->log->tail);
     store->log->tail = tail;
     atomic_store_explicit(&store->newest_tail, tail, memory_order_release);
 }
 
-/* The tail that follows the version of this state; a new one if another was needed last. NULL when
- * out of memory. */
-static pt_lmdb_tail *tail_of(pt_lmdb_store *store, const pt_format_state *state)
+pt_lmdb_tail *pt_log_newest_tail(pt_lmdb_store *store, const pt_format_state *state)
 {
     pt_log_chain chain = chain_of(state);
     if (store->log->tail == NULL || store->log->tail->chain.seed != chain.seed) {
@@ -161,51 +155,16 @@ static pt_lmdb_tail *tail_of(pt_lmdb_store *store, const pt_format_state *state)
         if (tail == NULL) {
             return NULL;
         }
-        replace_tail(store, tail);
+        pt_log_replace_tail(store, tail);
     }
     return store->log->tail;
 }
 
-/* --- For readers --- */
+/* --- Following the log that a state names --- */
 
-static int load_for_reader(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
-                           pt_lmdb_tail **tail, pt_error *error)
-{
-    if (pt_log_attached(store) != state->log_id ||
-        !pt_log_word_is_of(pt_log_read_word(store), state->version)) {
-        return SQLITE_BUSY;
-    }
-    pt_lmdb_tail *newest = tail_of(store, state);
-    if (newest == NULL) {
-        return pt_error_nomem(error);
-    }
-    int rc = newest->chain.end < end
-                 ? pt_log_load_up_to(pt_log_fd(store->log), store->base.path, newest, end, error)
-                 : SQLITE_OK;
-    if (rc == SQLITE_BUSY && pt_log_word_is_of(pt_log_read_word(store), state->version)) {
-        return pt_log_fail_damaged(error, store->base.path); /* nothing has begun the log again */
-    }
-    if (rc == SQLITE_OK) {
-        pt_tail_retain(newest);
-        *tail = newest;
-    }
-    return rc;
-}
-
-int pt_log_tail_of(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
-                   pt_lmdb_tail **tail, pt_error *error)
-{
-    pthread_mutex_lock(&store->mutex);
-    int rc = load_for_reader(store, state, end, tail, error);
-    pthread_mutex_unlock(&store->mutex);
-    return rc;
-}
-
-/* --- Following the log that a state names, with the store's mutex --- */
-
-/* The word is about this log, unless its file was replaced: then another process has made it.
- * EIDRM if that cannot be found. */
-static int find_word(pt_lmdb_store *store, pt_log_word_use use, uint64_t id)
+/* The word in use is about this log, unless its file was replaced: then another process has made
+ * it. */
+int pt_log_find_word(pt_lmdb_store *store, pt_log_word_use use, uint64_t id)
 {
     pt_lmdb_log *log = store->log;
     if (log->word != NULL && atomic_load(&log->word->log_id) == id) {
@@ -218,14 +177,14 @@ static int find_word(pt_lmdb_store *store, pt_log_word_use use, uint64_t id)
     return atomic_load(&log->word->log_id) == id ? 0 : EIDRM;
 }
 
-static void follow_log_file(pt_lmdb_store *store, uint64_t id, pt_log_word *word)
+void pt_log_follow(pt_lmdb_store *store, uint64_t id, pt_log_word *word)
 {
     store->log->id = id;
     atomic_store(&store->word, word);
     atomic_store_explicit(&store->attached_log, id, memory_order_release);
 }
 
-static void unfollow_log(pt_lmdb_store *store)
+void pt_log_unfollow(pt_lmdb_store *store)
 {
     pt_lmdb_log *log = store->log;
     atomic_store(&store->attached_log, 0);
@@ -234,8 +193,7 @@ static void unfollow_log(pt_lmdb_store *store)
     log->id = 0;
 }
 
-/* Returns 0 or errno; EAGAIN if the lock cannot be had. */
-static int try_to_attach(pt_lmdb_store *store, uint64_t id)
+static int join_others(pt_lmdb_store *store, uint64_t id)
 {
     pt_lmdb_log *log = store->log;
     if (pt_log_attached(store) == id) {
@@ -251,11 +209,11 @@ static int try_to_attach(pt_lmdb_store *store, uint64_t id)
     /* A thread that is late may ask for a log that has ended, while others use the next one. */
     int problem = pt_log_file_open(store->base.path, id, true, other_file(log));
     if (problem == 0) {
-        problem = find_word(store, PT_WORD_WRITE, id);
+        problem = pt_log_find_word(store, PT_WORD_WRITE, id);
     }
     if (problem == 0) {
         use_other_file(log);
-        follow_log_file(store, id, log->word);
+        pt_log_follow(store, id, log->word);
         return 0;
     }
     close_file(other_file(log));
@@ -265,128 +223,12 @@ static int try_to_attach(pt_lmdb_store *store, uint64_t id)
     return problem;
 }
 
-/* --- Reading a log without the right to write --- */
-
-/* Another process writes the log: its word says what is published. */
-static int follow_writer(pt_lmdb_store *store, uint64_t id)
+int pt_log_join(pt_lmdb_store *store, uint64_t id)
 {
-    pt_lmdb_log *log = store->log;
-    if (pt_log_attached(store) == id && atomic_load(&store->word) == log->word) {
-        return 0;
-    }
-    unfollow_log(store);
-    int problem = pt_log_file_open(store->base.path, id, false, &log->files[log->file]);
-    if (problem == 0) {
-        problem = find_word(store, PT_WORD_READ, id);
-    }
-    if (problem == 0) {
-        follow_log_file(store, id, log->word);
-    }
-    return problem;
-}
-
-/* No process writes the log: this one has a word of its own, which says what verifies in it. */
-static int follow_file(pt_lmdb_store *store, const pt_format_state *state, int *problem,
-                       pt_error *error)
-{
-    pt_lmdb_log *log = store->log;
-    bool damaged = false;
-    if (pt_log_attached(store) != state->log_id || atomic_load(&store->word) != &log->own) {
-        unfollow_log(store);
-        *problem = pt_log_file_open(store->base.path, state->log_id, false, &log->files[log->file]);
-        if (*problem != 0) {
-            return SQLITE_CANTOPEN;
-        }
-        atomic_store(&log->own.published, 0);
-        follow_log_file(store, state->log_id, &log->own);
-    }
-    pt_lmdb_tail *tail = tail_of(store, state);
-    if (tail == NULL) {
-        return pt_error_nomem(error);
-    }
-    int rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, &damaged, error);
-    if (rc != SQLITE_OK || damaged) {
-        return rc != SQLITE_OK ? rc : pt_log_fail_damaged(error, store->base.path);
-    }
-    atomic_store(&log->own.published, pt_log_word_of(state->version, tail->chain.end));
-    return SQLITE_OK;
-}
-
-/* Called for each view. SQLITE_CANTOPEN: *problem says why, and there is no text. */
-static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *state, int *problem,
-                                 pt_error *error)
-{
-    bool used = false;
-    *problem = pt_lock_look(store->fd, PT_LOCK_LOG, &used);
-    if (*problem == 0 && used) {
-        *problem = follow_writer(store, state->log_id);
-    }
-    if (*problem != 0 || used) {
-        return *problem != 0 ? SQLITE_CANTOPEN : SQLITE_OK;
-    }
-    int rc = follow_file(store, state, problem, error);
-    if (rc == SQLITE_OK && (pt_lock_look(store->fd, PT_LOCK_LOG, &used) != 0 || used)) {
-        /* A writer has come: the last record that was read may not be published, or never be. */
-        replace_tail(store, NULL);
-        unfollow_log(store);
-        return SQLITE_BUSY;
-    }
-    return rc;
-}
-
-/* The log may have ended since the state was read. */
-static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int problem,
-                         pt_error *error)
-{
-    pt_lmdb_newest newest;
-    int rc = pt_lmdb_look_at_newest(store, &newest, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    return newest.state.log_id != state->log_id ? SQLITE_BUSY
-                                                : pt_log_fail(error, store->base.path, problem);
-}
-
-/*
- * A process may have died between the commit of its main database and publishing its record. So
- * that the first view of this process shows what that main database says, the record is published
- * now, unless a writer is at work, which has done that.
- */
-static void publish_what_is_left(pt_lmdb_store *store)
-{
-    pt_error ignored = PT_ERROR_NONE;
-    const pt_log_word *word = atomic_load(&store->word);
-    if (word == NULL || !atomic_load(&word->pending) ||
-        pt_writer_queue_enter(&store->queue, 0) != SQLITE_OK) {
-        return;
-    }
-    if (pt_lock_take(store->fd, PT_LOCK_WRITER, true, 0) == SQLITE_OK) {
-        pt_log_catch_up(store, 0, &ignored);
-        pt_lock_release(store->fd, PT_LOCK_WRITER);
-    }
-    pt_writer_queue_leave(&store->queue);
-    pt_error_clear(&ignored);
-}
-
-int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error)
-{
-    bool may_write = !store->env.read_only;
-    int rc = SQLITE_OK;
-    int problem = 0;
     pthread_mutex_lock(&store->mutex);
-    if (may_write) {
-        problem = try_to_attach(store, state->log_id);
-    } else {
-        rc = attach_without_rights(store, state, &problem, error);
-    }
+    int problem = join_others(store, id);
     pthread_mutex_unlock(&store->mutex);
-    if (problem != 0) {
-        return judge_missing(store, state, problem, error);
-    }
-    if (may_write) {
-        publish_what_is_left(store);
-    }
-    return rc;
+    return problem;
 }
 
 /* --- With the writer lock held --- */
@@ -449,7 +291,7 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     if (!left && end == log->chain.end && pt_log_word_is_of(published, log->state.version)) {
         return SQLITE_OK;
     }
-    pt_lmdb_tail *tail = tail_of(store, &log->state);
+    pt_lmdb_tail *tail = pt_log_newest_tail(store, &log->state);
     if (tail == NULL) {
         return pt_error_nomem(error);
     }
@@ -499,13 +341,10 @@ static int look_at_newest(pt_lmdb_store *store, pt_error *error)
         pt_log_look_for_room(store);
     }
     if (newest.state.log_id != 0 && !log->is_given_up) {
-        rc = pt_log_attach(store, &newest.state, error);
+        int problem = pt_log_join(store, newest.state.log_id);
+        rc = problem == 0 ? SQLITE_OK : pt_log_fail(error, store->base.path, problem);
     } else if (log->id != 0) {
         pt_log_detach(store);
-    }
-    /* With the lock held the state does not change. */
-    if (rc == SQLITE_BUSY) {
-        rc = pt_log_fail(error, store->base.path, EAGAIN);
     }
     log->seen = rc == SQLITE_OK ? newest.number : 0;
     return rc;
@@ -544,7 +383,7 @@ pt_sync pt_log_sync_of(const pt_lmdb_store *store, uint64_t named, pt_sync wante
 static bool begin_commit(pt_lmdb_store *store)
 {
     pt_logged_commit *commit = &store->log->commit;
-    pt_lmdb_tail *tail = tail_of(store, &store->log->state);
+    pt_lmdb_tail *tail = pt_log_newest_tail(store, &store->log->state);
     bool is_known = commit->begin != NULL && commit->tail == tail;
     commit->is_whole = false;
     if (tail == NULL) {
@@ -579,9 +418,9 @@ void pt_log_note_lmdb_commit(pt_lmdb_store *store)
         return;
     }
     pthread_mutex_lock(&store->mutex);
-    replace_tail(store, NULL);
+    pt_log_replace_tail(store, NULL);
     if (state->log_id != 0 && pt_log_attached(store) != state->log_id) {
-        follow_log_file(store, state->log_id, log->word);
+        pt_log_follow(store, state->log_id, log->word);
     }
     pthread_mutex_unlock(&store->mutex);
     log->state = *state;
@@ -603,7 +442,7 @@ void pt_log_note_lmdb_commit(pt_lmdb_store *store)
 void pt_log_forget_versions(pt_lmdb_store *store)
 {
     pthread_mutex_lock(&store->mutex);
-    replace_tail(store, NULL);
+    pt_log_replace_tail(store, NULL);
     pthread_mutex_unlock(&store->mutex);
     store->log->seen = 0;
 }
@@ -636,7 +475,7 @@ static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
     if (problem != 0) {
         return pt_log_fail(error, store->base.path, problem);
     }
-    pt_lmdb_tail *tail = tail_of(store, state);
+    pt_lmdb_tail *tail = pt_log_newest_tail(store, state);
     if (tail == NULL) {
         return pt_error_nomem(error);
     }
@@ -646,7 +485,7 @@ static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
     }
     atomic_store(&log->word->log_id, state->log_id);
     atomic_store(&log->word->failed, false);
-    follow_log_file(store, state->log_id, log->word);
+    pt_log_follow(store, state->log_id, log->word);
     log->state = *state;
     log->seen = 0; /* whoever locks the store first looks at all of this again */
     if (tail->chain.end != 0) {
@@ -662,7 +501,7 @@ int pt_log_recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
     pthread_mutex_lock(&store->mutex);
     int rc = recover(store, state, damaged, error);
     if (rc != SQLITE_OK) {
-        unfollow_log(store);
+        pt_log_unfollow(store);
     }
     pthread_mutex_unlock(&store->mutex);
     return rc;
@@ -693,7 +532,7 @@ int pt_log_prepare(pt_lmdb_store *store)
 void pt_log_detach(pt_lmdb_store *store)
 {
     pthread_mutex_lock(&store->mutex);
-    unfollow_log(store);
+    pt_log_unfollow(store);
     pt_log_unlock(store);
     pthread_mutex_unlock(&store->mutex);
 }

@@ -20,9 +20,10 @@
  * Processes that use the log hold a shared lock, PT_LOCK_LOG. The log is made under it, and removed
  * only under the exclusive one.
  *
- * To read: the word first, then LMDB's snapshot. If the word is about the version of the snapshot,
- * it says how much of the tail belongs to the view. If it is about another version, nothing does: a
- * commit to the file has come in between, and that had the whole tail in it.
+ * To read (lmdb/log_reader.h): the word first, then LMDB's snapshot. If the word is about the
+ * version of the snapshot, it says how much of the tail belongs to the view. If it is about another
+ * version, nothing does: a commit to the file has come in between, and that had the whole tail in
+ * it.
  */
 #ifndef PT_LMDB_LOG_H
 #define PT_LMDB_LOG_H
@@ -100,19 +101,6 @@ static inline uint64_t pt_log_read_word(const pt_lmdb_store *store)
     return word == NULL ? 0 : atomic_load_explicit(&word->published, memory_order_acquire);
 }
 
-/*
- * Follows the log that a state names. SQLITE_BUSY: it has ended, so begin again with a newer state.
- * SQLITE_CANTOPEN: it is not there.
- */
-int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error);
-
-/*
- * The tail that follows the version of this state, retained, and read at least up to `end`.
- * SQLITE_BUSY: the word is about another version by now. SQLITE_CORRUPT.
- */
-int pt_log_tail_of(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
-                   pt_lmdb_tail **tail, pt_error *error);
-
 /* --- With the writer lock held --- */
 
 /* With the lock just taken: learns what others have done. `number` is LMDB's of the newest version;
@@ -152,6 +140,27 @@ void pt_log_mark_pending(pt_lmdb_store *store, bool pending);
 /* Nothing may be logged any more, by no process: the next commit goes to the file and ends it. */
 void pt_log_note_failure(pt_lmdb_store *store);
 bool pt_log_has_failed(const pt_lmdb_store *store);
+
+/* --- For lmdb/log_reader.h, with the store's mutex --- */
+
+/* Maps the word of this log, unless the one in use is about it. Returns 0 or errno; EIDRM if there
+ * is none. */
+int pt_log_find_word(pt_lmdb_store *store, pt_log_word_use use, uint64_t id);
+
+/* From now on the process goes by this word, for the log whose file is open. */
+void pt_log_follow(pt_lmdb_store *store, uint64_t id, pt_log_word *word);
+void pt_log_unfollow(pt_lmdb_store *store);
+
+/* The tail that follows the version of this state; a new one if another was needed last. NULL when
+ * out of memory. */
+pt_lmdb_tail *pt_log_newest_tail(pt_lmdb_store *store, const pt_format_state *state);
+
+/* Puts this tail, or NULL, in the place of the newest one. Takes over the reference. */
+void pt_log_replace_tail(pt_lmdb_store *store, pt_lmdb_tail *tail);
+
+/* Without the mutex: follows this log with PT_LOCK_LOG, as processes do that may write. Returns 0
+ * or errno; EAGAIN if the lock cannot be had. */
+int pt_log_join(pt_lmdb_store *store, uint64_t id);
 
 /* --- For lmdb/log_use.h and lmdb/log_open.h --- */
 

@@ -2,7 +2,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/log.h"
+#include "lmdb/log_reader.h"
 #include "lmdb/state.h"
 
 enum { READ_BEGIN_TRIES = 64, TAIL_VERSION_SHIFT = 40 };

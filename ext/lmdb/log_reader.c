@@ -1,0 +1,167 @@
+#include "lmdb/log_reader.h"
+
+#include "base/sqlite.h"
+#include "lmdb/log/errors.h"
+#include "lmdb/log/load.h"
+
+/* --- Following a log without the right to write, with the store's mutex --- */
+
+/* Another process writes the log: its word says what is published. */
+static int follow_writer(pt_lmdb_store *store, uint64_t id)
+{
+    pt_lmdb_log *log = store->log;
+    if (pt_log_attached(store) == id && atomic_load(&store->word) == log->word) {
+        return 0;
+    }
+    pt_log_unfollow(store);
+    int problem = pt_log_file_open(store->base.path, id, false, &log->files[log->file]);
+    if (problem == 0) {
+        problem = pt_log_find_word(store, PT_WORD_READ, id);
+    }
+    if (problem == 0) {
+        pt_log_follow(store, id, log->word);
+    }
+    return problem;
+}
+
+/* No process writes the log: this one has a word of its own, which says what verifies in it. */
+static int follow_file(pt_lmdb_store *store, const pt_format_state *state, int *problem,
+                       pt_error *error)
+{
+    pt_lmdb_log *log = store->log;
+    bool damaged = false;
+    if (pt_log_attached(store) != state->log_id || atomic_load(&store->word) != &log->own) {
+        pt_log_unfollow(store);
+        *problem = pt_log_file_open(store->base.path, state->log_id, false, &log->files[log->file]);
+        if (*problem != 0) {
+            return SQLITE_CANTOPEN;
+        }
+        atomic_store(&log->own.published, 0);
+        pt_log_follow(store, state->log_id, &log->own);
+    }
+    pt_lmdb_tail *tail = pt_log_newest_tail(store, state);
+    if (tail == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_log_load_all(pt_log_fd(log), store->base.path, tail, &damaged, error);
+    if (rc != SQLITE_OK || damaged) {
+        return rc != SQLITE_OK ? rc : pt_log_fail_damaged(error, store->base.path);
+    }
+    atomic_store(&log->own.published, pt_log_word_of(state->version, tail->chain.end));
+    return SQLITE_OK;
+}
+
+/* Called for each view. SQLITE_CANTOPEN: *problem says why, and there is no text. */
+static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *state, int *problem,
+                                 pt_error *error)
+{
+    bool used = false;
+    *problem = pt_lock_look(store->fd, PT_LOCK_LOG, &used);
+    if (*problem == 0 && used) {
+        *problem = follow_writer(store, state->log_id);
+    }
+    if (*problem != 0 || used) {
+        return *problem != 0 ? SQLITE_CANTOPEN : SQLITE_OK;
+    }
+    int rc = follow_file(store, state, problem, error);
+    if (rc == SQLITE_OK && (pt_lock_look(store->fd, PT_LOCK_LOG, &used) != 0 || used)) {
+        /* A writer has come: the last record that was read may not be published, or never be. */
+        pt_log_replace_tail(store, NULL);
+        pt_log_unfollow(store);
+        return SQLITE_BUSY;
+    }
+    return rc;
+}
+
+/* --- Following a log --- */
+
+/* The log may have ended since the state was read. */
+static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int problem,
+                         pt_error *error)
+{
+    pt_lmdb_newest newest;
+    int rc = pt_lmdb_look_at_newest(store, &newest, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return newest.state.log_id != state->log_id ? SQLITE_BUSY
+                                                : pt_log_fail(error, store->base.path, problem);
+}
+
+/*
+ * A process may have died between the commit of its main database and publishing its record. So
+ * that the first view of this process shows what that main database says, the record is published
+ * now, unless a writer is at work, which has done that.
+ */
+static void publish_what_is_left(pt_lmdb_store *store)
+{
+    pt_error ignored = PT_ERROR_NONE;
+    const pt_log_word *word = atomic_load(&store->word);
+    if (word == NULL || !atomic_load(&word->pending) ||
+        pt_writer_queue_enter(&store->queue, 0) != SQLITE_OK) {
+        return;
+    }
+    if (pt_lock_take(store->fd, PT_LOCK_WRITER, true, 0) == SQLITE_OK) {
+        pt_log_catch_up(store, 0, &ignored);
+        pt_lock_release(store->fd, PT_LOCK_WRITER);
+    }
+    pt_writer_queue_leave(&store->queue);
+    pt_error_clear(&ignored);
+}
+
+int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error)
+{
+    bool may_write = !store->env.read_only;
+    int rc = SQLITE_OK;
+    int problem = 0;
+    if (may_write) {
+        problem = pt_log_join(store, state->log_id);
+    } else {
+        pthread_mutex_lock(&store->mutex);
+        rc = attach_without_rights(store, state, &problem, error);
+        pthread_mutex_unlock(&store->mutex);
+    }
+    if (problem != 0) {
+        return judge_missing(store, state, problem, error);
+    }
+    if (may_write) {
+        publish_what_is_left(store);
+    }
+    return rc;
+}
+
+/* --- Its tail --- */
+
+/* With the store's mutex. */
+static int load_for_reader(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
+                           pt_lmdb_tail **tail, pt_error *error)
+{
+    if (pt_log_attached(store) != state->log_id ||
+        !pt_log_word_is_of(pt_log_read_word(store), state->version)) {
+        return SQLITE_BUSY;
+    }
+    pt_lmdb_tail *newest = pt_log_newest_tail(store, state);
+    if (newest == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = newest->chain.end < end
+                 ? pt_log_load_up_to(pt_log_fd(store->log), store->base.path, newest, end, error)
+                 : SQLITE_OK;
+    if (rc == SQLITE_BUSY && pt_log_word_is_of(pt_log_read_word(store), state->version)) {
+        return pt_log_fail_damaged(error, store->base.path); /* nothing has begun the log again */
+    }
+    if (rc == SQLITE_OK) {
+        pt_tail_retain(newest);
+        *tail = newest;
+    }
+    return rc;
+}
+
+int pt_log_tail_of(pt_lmdb_store *store, const pt_format_state *state, uint32_t end,
+                   pt_lmdb_tail **tail, pt_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    int rc = load_for_reader(store, state, end, tail, error);
+    pthread_mutex_unlock(&store->mutex);
+    return rc;
+}
