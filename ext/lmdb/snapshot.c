@@ -234,9 +234,10 @@ static int try_to_begin(pt_lmdb_snapshot *snapshot, pt_error *error)
 {
     uint64_t version;
     /* The word first: what is in the log by then, and not in the tree, follows this version. And
-     * before the word, which log it is about. */
-    uint64_t attached = pt_log_attached(snapshot->store);
-    uint64_t word = pt_log_read_word(snapshot->store);
+     * before the word, which log it is about; 0: none, and follow_log reads the word if there is
+     * one now. */
+    uint64_t attached = atomic_load_explicit(&snapshot->store->attached_log, memory_order_acquire);
+    uint64_t word = attached != 0 ? pt_log_read_word(snapshot->store) : 0;
     int rc = begin_undisturbed(snapshot, &version, error);
     if (rc != SQLITE_OK) {
         return rc == SQLITE_BUSY ? SQLITE_BUSY_RECOVERY : rc;

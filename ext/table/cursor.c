@@ -111,7 +111,9 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
         cursor->scan = unused;
     }
     pt_scan_close(&cursor->scan);
-    pt_index_search_end(cursor->search);
+    if (cursor->search != NULL) {
+        pt_index_search_close(cursor->search);
+    }
     pt_session_cursor_closed(table->session);
     if (table->spare_cursor == NULL) {
         table->spare_cursor = cursor;

@@ -72,11 +72,6 @@ static int check_azure_batch(const pt_table *table, pt_slice key, size_t record_
 
 /* --- All rules --- */
 
-bool pt_entity_has_rules(const pt_table *table)
-{
-    return table->config.azure_limits || is_in_batch(table);
-}
-
 int pt_entity_check_rules(pt_table *table, pt_slice key, pt_error *error)
 {
     int rc = table->config.azure_limits ? check_azure_limits(table, key, error) : SQLITE_OK;

@@ -10,9 +10,6 @@
 
 #include "table/table.h"
 
-/* True if any rule applies to a write to the table now. */
-bool pt_entity_has_rules(const pt_table *table);
-
 /* Fails if table->bag must not be stored under a logical key, whatever the store has there. */
 int pt_entity_check_rules(pt_table *table, pt_slice key, pt_error *error);
 

@@ -410,13 +410,21 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
 }
 
+/* False if a write to the table has no rules to keep, which this finds out without looking for a
+ * batch. */
+static bool may_have_rules(const pt_table *table)
+{
+    return table->config.azure_limits || table->config.azure_batch ||
+           table->connection->may_have_batch;
+}
+
 static int write_entity(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     /* A change that only removes an entity needs nothing else. */
     PT_ASSERT(change->put != NULL ||
               (change->remove != NULL && change->over == NULL && change->if_absent == NULL));
     int rc = SQLITE_OK;
-    bool has_rules = change->put != NULL && pt_entity_has_rules(table);
+    bool has_rules = change->put != NULL && may_have_rules(table);
     if (change->over != NULL) {
         /* Rules are checked on a whole entity, which a patch does not put together. */
         if (!has_rules && can_be_patched(table, change)) {
@@ -449,7 +457,7 @@ static int is_simple_put(pt_table *table, pt_operation operation, uint64_t data_
 {
     bool possible = false;
     int rc = SQLITE_OK;
-    *simple = data_size <= PT_INLINE_SIZE_MAX && !pt_entity_has_rules(table);
+    *simple = data_size <= PT_INLINE_SIZE_MAX && !may_have_rules(table);
     if (*simple && operation != PT_INSERT) {
         rc = pt_large_values_possible(table->session, table->id.id, &possible, error);
         *simple = !possible;

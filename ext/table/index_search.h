@@ -28,13 +28,6 @@ typedef struct pt_index_search pt_index_search;
 void pt_index_search_free(pt_index_search *search);
 /* Releases the view. */
 void pt_index_search_close(pt_index_search *search);
-/* The same; NULL is allowed. */
-static inline void pt_index_search_end(pt_index_search *search)
-{
-    if (search != NULL) {
-        pt_index_search_close(search);
-    }
-}
 
 /*
  * Begins to read what the row's scan, which is frozen, shows of its table. Sets *search to a new
