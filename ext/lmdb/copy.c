@@ -11,6 +11,7 @@
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
 #include "lmdb/snapshot.h"
+#include "lmdb/state.h"
 
 /* The copy is written in slices, one commit each, because LMDB keeps what a transaction writes on
  * the heap until it commits. */
@@ -250,14 +251,11 @@ static int put_copied_record(copying *self, pt_slice key, pt_slice bytes)
 static int put_copied_header(copying *self)
 {
     uint8_t header[PT_FORMAT_HEADER_MAX];
-    MDB_val key = pt_lmdb_val(pt_format_header_key());
-    MDB_val value;
-    int mdb_rc = mdb_get(self->from, self->source->meta, &key, &value);
-    if (mdb_rc != MDB_SUCCESS || pt_format_read_header(pt_lmdb_slice(value)) != PT_FORMAT_OURS) {
-        return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
-    }
-    size_t size = pt_format_mark_log(pt_lmdb_slice(value), false, header);
-    return put_copied_record(self, pt_format_header_key(), pt_slice_of(header, size));
+    size_t size;
+    int mdb_rc = pt_lmdb_mark_header(self->from, self->source->meta, false, header, &size);
+    return mdb_rc == MDB_SUCCESS
+               ? put_copied_record(self, pt_format_header_key(), pt_slice_of(header, size))
+               : mdb_rc;
 }
 
 /* Copies the state, with the id of LMDB's transaction in the copy as its version, and without a

@@ -5,7 +5,7 @@
 #include "lmdb/log_reader.h"
 #include "lmdb/state.h"
 
-enum { READ_BEGIN_TRIES = 64, TAIL_VERSION_SHIFT = 40 };
+enum { READ_BEGIN_TRIES = 64 };
 
 /* --- The dictionary --- */
 
@@ -168,7 +168,7 @@ static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *er
         return rc;
     }
     /* Only now, all or nothing: the fields belong to the version that was loaded completely. */
-    snapshot->base.version = version;
+    snapshot->base.version = state.shown;
     snapshot->tree_version = version;
     snapshot->state = state;
     snapshot->base.catalog_generation = state.catalog_generation;
@@ -204,7 +204,7 @@ __attribute__((noinline)) static int show_tail(pt_lmdb_snapshot *snapshot, uint6
         snapshot->base.clock = clock > state->clock ? clock : state->clock;
     }
     snapshot->tail_end = end;
-    snapshot->base.version = snapshot->tree_version | (uint64_t)end << TAIL_VERSION_SHIFT;
+    snapshot->base.version = end != 0 ? pt_format_shown(state->version, end) : state->shown;
     return SQLITE_OK;
 }
 

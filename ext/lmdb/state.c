@@ -25,6 +25,19 @@ int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *stat
                : pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its state");
 }
 
+int pt_lmdb_mark_header(MDB_txn *txn, MDB_dbi meta, bool has_log,
+                        uint8_t header[PT_FORMAT_HEADER_MAX], size_t *size)
+{
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val value;
+    int mdb_rc = mdb_get(txn, meta, &key, &value);
+    if (mdb_rc != MDB_SUCCESS || pt_format_read_header(pt_lmdb_slice(value)) != PT_FORMAT_OURS) {
+        return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
+    }
+    *size = pt_format_mark_log(pt_lmdb_slice(value), has_log, header);
+    return MDB_SUCCESS;
+}
+
 /* --- The newest version --- */
 
 static int read_newest(pt_lmdb_store *store, MDB_txn *txn, pt_lmdb_newest *newest, pt_error *error)

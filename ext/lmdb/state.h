@@ -13,6 +13,12 @@ int pt_lmdb_fail_damaged(pt_error *error, const pt_lmdb_store *store, const char
  * code of pt_lmdb_fail_reading. */
 int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error);
 
+/* Reads the header, and marks it as that of a store with a log, or without one. Returns LMDB's
+ * code.
+ */
+int pt_lmdb_mark_header(MDB_txn *txn, MDB_dbi meta, bool has_log,
+                        uint8_t header[PT_FORMAT_HEADER_MAX], size_t *size);
+
 /* The newest version of the store's file. */
 typedef struct pt_lmdb_newest {
     uint64_t number; /* LMDB's */

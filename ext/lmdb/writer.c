@@ -27,6 +27,7 @@ struct pt_writer {
     pthread_t thread; /* LMDB binds a write transaction to the thread that began it */
     size_t scattered; /* operations that were not appended: each may change a page of its own */
     size_t bytes;     /* of the keys and records put */
+    size_t tail_scattered, tail_bytes; /* of those that the log had: what is seen stays the same */
 
     /* Not yet added to the stored counts of `counted_table`. The catalogue is not counted. */
     uint32_t counted_table;
@@ -421,6 +422,8 @@ static int write_tail(pt_writer *writer, pt_error *error)
                                : put_value(writer, tree, key, pt_tail_record(node));
     }
     writer->must_commit = true;
+    writer->tail_scattered = writer->scattered;
+    writer->tail_bytes = writer->bytes;
     writer->next.state.clock = clock > writer->next.state.clock ? clock : writer->next.state.clock;
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK
                                  : fail_write(writer, mdb_rc, "writing what its log holds", error);
@@ -501,14 +504,11 @@ static void make_nonce(const pt_writer *writer, uint8_t nonce[PT_FORMAT_NONCE_SI
 static int mark_log(pt_writer *writer, bool has_log)
 {
     uint8_t header[PT_FORMAT_HEADER_MAX];
-    MDB_val key = pt_lmdb_val(pt_format_header_key());
-    MDB_val value;
-    int mdb_rc = mdb_get(writer->txn, writer->store->env.meta, &key, &value);
-    if (mdb_rc != MDB_SUCCESS || pt_format_read_header(pt_lmdb_slice(value)) != PT_FORMAT_OURS) {
-        return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
-    }
-    size_t size = pt_format_mark_log(pt_lmdb_slice(value), has_log, header);
-    return put_meta(writer, pt_format_header_key(), pt_slice_of(header, size));
+    size_t size;
+    int mdb_rc = pt_lmdb_mark_header(writer->txn, writer->store->env.meta, has_log, header, &size);
+    return mdb_rc == MDB_SUCCESS
+               ? put_meta(writer, pt_format_header_key(), pt_slice_of(header, size))
+               : mdb_rc;
 }
 
 /* In the state, and in the header if there is one. */
@@ -519,15 +519,26 @@ static int name_log(pt_writer *writer)
     uint64_t before = state->log_id;
     state->log_id = log != NULL ? log->next_id : 0;
     state->sync = writer->sync;
-    if ((before != 0) == (state->log_id != 0)) {
-        return MDB_SUCCESS;
+    bool has_log = state->log_id != 0;
+    return (before != 0) == has_log ? MDB_SUCCESS : mark_log(writer, has_log);
+}
+
+/* `state` is still that of the version before, whose log is now in the tree. */
+static uint64_t number_of_shown(const pt_writer *writer, const pt_commit *commit)
+{
+    const pt_format_state *state = &writer->next.state;
+    const pt_lmdb_log *log = writer->store->log;
+    if (commit->catalog_changed || log == NULL || log->next_id == 0 ||
+        writer->scattered != writer->tail_scattered || writer->bytes != writer->tail_bytes) {
+        return pt_format_shown(mdb_txn_id(writer->txn), 0);
     }
-    return mark_log(writer, state->log_id != 0);
+    return log->chain.end != 0 ? pt_format_shown(state->version, log->chain.end) : state->shown;
 }
 
 static int put_next_state(pt_writer *writer, const pt_commit *commit)
 {
     pt_format_state *state = &writer->next.state;
+    state->shown = number_of_shown(writer, commit);
     state->version = mdb_txn_id(writer->txn);
     state->catalog_generation += commit->catalog_changed ? 1 : 0;
     if (commit->clock > state->clock) {

@@ -140,6 +140,9 @@ static inline void read_state(store *self, bytes record)
         self->log_id = little(state, 48, 8);
         self->next_table_id = little(state, 60, 4);
         expect(self->log_id != 0 && little(state, 56, 4) <= 2, "a state with a log");
+        uint64_t seen = little(state, 64, 8);
+        expect((seen & ((UINT64_C(1) << 40) - 1)) <= self->version && seen >> 40 <= 1310720,
+               "the number of what is seen");
     }
     expect(self->next_table_id != 0, "the next table id");
     self->highest_name = little(state, 44, 2);

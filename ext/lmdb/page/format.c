@@ -37,7 +37,8 @@
  *                transaction, u64 catalogue generation, i64 last timestamp given out, u32 next
  *                table id, u16 highest name id, u16 highest shape id. While a log is in use
  *                (lmdb/log.h), 0 in the place of the next table id, and at the end u64 the log's
- *                id, u32 what the commit promised (pt_sync), u32 next table id
+ *                id, u32 what the commit promised (pt_sync), u32 next table id, u64 number of what
+ *                is seen (pt_format_shown)
  *     "n" id     u16 name id in the key; the property name, UTF-8
  *     "s" id     u16 shape id in the key; the shape's description (entity/shape.h)
  *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
@@ -228,6 +229,7 @@ size_t pt_format_write_state(const pt_format_state *state,
         pt_put_le64(bytes + 48, state->log_id);
         pt_put_le32(bytes + 56, state->sync);
         pt_put_le32(bytes + 60, state->next_table_id);
+        pt_put_le64(bytes + 64, state->shown);
         size = PT_FORMAT_LOGGED_STATE_SIZE;
     }
     pt_seal(pt_format_state_key(), bytes, size);
@@ -249,11 +251,13 @@ bool pt_format_read_state(pt_slice record, pt_format_state *state)
     state->shapes = pt_get_le16(record.data + 46);
     state->log_id = 0;
     state->sync = PT_SYNC_OFF;
+    state->shown = pt_format_shown(state->version, 0);
     if (state->next_table_id == 0 && record.size >= PT_FORMAT_LOGGED_STATE_SIZE) {
         uint32_t sync = pt_get_le32(record.data + 56);
         state->log_id = pt_get_le64(record.data + 48);
         state->sync = sync <= PT_SYNC_FULL ? (pt_sync)sync : PT_SYNC_OFF;
         state->next_table_id = pt_get_le32(record.data + 60);
+        state->shown = pt_get_le64(record.data + 64);
     }
     return state->clock >= 0 && state->clock <= PT_TICKS_MAX && state->next_table_id != 0 &&
            state->next_table_id <= PT_TABLE_ID_LIMIT;

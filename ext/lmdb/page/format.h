@@ -50,7 +50,7 @@ enum {
     PT_FORMAT_HEADER_SIZE = 20 + PT_SEAL_SIZE,
     PT_FORMAT_HEADER_MAX = 256, /* of later versions */
     PT_FORMAT_STATE_SIZE = 48 + PT_SEAL_SIZE,
-    PT_FORMAT_LOGGED_STATE_SIZE = 64 + PT_SEAL_SIZE,
+    PT_FORMAT_LOGGED_STATE_SIZE = 72 + PT_SEAL_SIZE,
     PT_FORMAT_COUNTS_SIZE = 24 + PT_SEAL_SIZE,
     PT_FORMAT_BUCKET_SIZE = 8 + PT_SEAL_SIZE,
 };
@@ -66,7 +66,19 @@ typedef struct pt_format_state {
     uint16_t shapes; /* highest shape id */
     uint64_t log_id; /* of the log that holds later commits; 0: none */
     pt_sync sync;    /* how durable the commit is; kept only if there is a log */
+    uint64_t shown;  /* what the commit shows: pt_format_shown */
 } pt_format_state;
+
+/*
+ * The number of what is seen in a version of the tree with the log up to `end`. No two commits of
+ * entities have the same. A commit that only writes the log to the tree changes nothing that is
+ * seen, so it has the number of before.
+ */
+static inline uint64_t pt_format_shown(uint64_t version, uint32_t end)
+{
+    enum { END_SHIFT = 40 };
+    return version | (uint64_t)end << END_SHIFT;
+}
 
 typedef enum pt_format_kind {
     PT_FORMAT_OURS,

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "lmdb/log.h"
+#include "lmdb/writer.h"
 #include "store/check_report.h"
 
 enum { HEADER_BYTES = 4096 };
@@ -284,6 +285,63 @@ static void large_and_undurable_bases_go_to_the_tree(void **state)
 }
 
 /* --- What is seen --- */
+
+static uint64_t version_of(pt_store *store)
+{
+    pt_snapshot *snapshot = begin_snapshot(store);
+    uint64_t version = snapshot->version;
+    engine->snapshot_free(snapshot);
+    return version;
+}
+
+/* Without a change. If it is `read_again`, as another process would see it afterwards. */
+static void commit_to_tree(pt_store *store, bool read_again)
+{
+    const pt_commit commit = {.sync = PT_SYNC_OFF};
+    pt_writer *writer;
+    lock_store(store);
+    assert_ok(pt_lmdb_write_begin(store, &writer, &error));
+    assert_ok(pt_lmdb_write_commit(writer, &commit, &error));
+    engine->unlock(store);
+    if (read_again) {
+        own(store)->committed = (pt_lmdb_outcome){0};
+    }
+}
+
+/* Transactions that have read compare versions: only a commit of somebody else may change them. */
+static void a_version_stays_when_the_log_is_written_to_the_tree(void **state)
+{
+    (void)state;
+    for (int read_again = 0; read_again < 2; read_again++) {
+        pt_store *store = open_with_log();
+        store_number(store, 1, "record");
+        uint64_t version = version_of(store);
+        for (int times = 0; times < 3; times++) {
+            commit_to_tree(store, read_again);
+            assert_false(pt_log_has_tail(own(store)));
+            assert_true(version_of(store) == version);
+        }
+        store_number(store, 2, "record");
+        assert_true(version_of(store) != version);
+        version = version_of(store);
+        commit_to_tree(store, read_again);
+        assert_true(version_of(store) == version);
+        /* One that changes something writes the log to the tree, too. */
+        store_number(store, 3, "record");
+        version = version_of(store);
+        lock_store(store);
+        pt_writer *writer;
+        const pt_commit commit = {.sync = PT_SYNC_OFF};
+        assert_ok(pt_lmdb_write_begin(store, &writer, &error));
+        test_key key = key_of(1, "000003");
+        assert_ok(pt_lmdb_write_delete(writer, key_slice(&key), &error));
+        assert_ok(pt_lmdb_write_commit(writer, &commit, &error));
+        engine->unlock(store);
+        assert_true(version_of(store) != version);
+        engine->close(store);
+        assert_int_equal(unlink(fixture_path), 0);
+    }
+}
 
 static void a_commit_is_seen_once_it_is_published(void **state)
 {
@@ -630,6 +688,7 @@ int main(void)
         store_test(it_never_begins_beside_a_program_that_does_not_follow_it),
         store_test(a_long_log_is_written_to_the_tree),
         store_test(large_and_undurable_bases_go_to_the_tree),
+        store_test(a_version_stays_when_the_log_is_written_to_the_tree),
         store_test(a_commit_is_seen_once_it_is_published),
         store_test(a_commit_that_is_undone_is_never_seen),
         store_test(a_second_commit_takes_the_place_of_the_first),

@@ -3,6 +3,9 @@
  */
 #include "unit/transaction/two_sessions.h"
 
+#include "fixtures/log_mode.h"
+#include "lmdb/writer.h"
+
 static void a_statement_reads_one_version(void **state)
 {
     (void)state;
@@ -87,6 +90,52 @@ static void a_reader_that_looks_stale_is_looked_at_again(void **state)
     fault_next(FAULTY_SNAPSHOT_IS_NEWEST);
     begin(session);
     pt_session_rollback(session);
+}
+
+/* Writes what the log holds to the tree, and nothing else. */
+static void write_log_to_tree(void)
+{
+    const pt_commit commit = {.sync = PT_SYNC_OFF};
+    pt_store *store = pt_session_store(other);
+    pt_writer *writer;
+    lock_store(store);
+    assert_ok(pt_lmdb_write_begin(store, &writer, &error));
+    assert_ok(pt_lmdb_write_commit(writer, &commit, &error));
+    store->engine->unlock(store);
+}
+
+/* It changes nothing that the transaction has read; and what it writes on top of that can be rolled
+ * back after it was seen. */
+static void a_reader_may_write_after_the_log_was_written_to_the_tree(void **state)
+{
+    (void)state;
+    put_log_aside();
+    use_log(LOG_FEW);
+    commit_text(other, "a", "1");
+    commit_text(other, "a", "2");
+    commit_text(other, "b", "2");
+    host.follows = true;
+    assert_reads(session, "a", "2");
+    write_log_to_tree();
+    begin(session);
+    write_text(session, "a", "3");
+    remove_text(session, "b");
+    assert_finds(session, "a", "3");
+    sync_now(session);
+    pt_session_rollback(session);
+    assert_reads(session, "a", "2");
+    assert_reads(other, "a", "2");
+    assert_reads(other, "b", "2");
+    write_log_to_tree();
+    begin(session);
+    write_text(session, "a", "3");
+    sync_now(session);
+    pt_session_commit(session);
+    host.follows = false;
+    pt_session_end_read(session);
+    assert_reads(other, "a", "3");
+    assert_reads(other, "b", "2");
+    take_log_again();
 }
 
 static void an_unfollowed_statement_writes_on_the_newest_version(void **state)
@@ -218,6 +267,7 @@ int main(void)
         TEST(reading_again_allocates_nothing),
         TEST(a_stale_reader_cannot_begin_to_write),
         TEST(a_reader_that_looks_stale_is_looked_at_again),
+        TEST(a_reader_may_write_after_the_log_was_written_to_the_tree),
         TEST(an_unfollowed_statement_writes_on_the_newest_version),
         TEST(a_cursor_reads_on_over_a_commit),
         TEST(a_cursor_over_withdrawn_writes_is_aborted),

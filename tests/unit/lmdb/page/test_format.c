@@ -142,11 +142,13 @@ static void state_is_as_documented(void **state)
 static void state_with_a_log_is_as_documented(void **state)
 {
     (void)state;
-    static const uint8_t expected[24] = {0,    0,    0,    0,    0,    0,    0,    0,
-                                         0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
-                                         0x02, 0x00, 0,    0,    0x0D, 0x0C, 0x0B, 0x0A};
-    const pt_format_state written = {
-        .next_table_id = 0x0A0B0C0D, .log_id = 0x1112131415161718, .sync = PT_SYNC_FULL};
+    static const uint8_t expected[32] = {
+        0,    0,    0, 0, 0,    0,    0,    0,    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+        0x02, 0x00, 0, 0, 0x0D, 0x0C, 0x0B, 0x0A, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21};
+    const pt_format_state written = {.next_table_id = 0x0A0B0C0D,
+                                     .log_id = 0x1112131415161718,
+                                     .sync = PT_SYNC_FULL,
+                                     .shown = 0x2122232425262728};
     uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     pt_format_state read;
     size_t size = pt_format_write_state(&written, bytes);
@@ -156,6 +158,7 @@ static void state_with_a_log_is_as_documented(void **state)
     assert_int_equal(read.next_table_id, written.next_table_id);
     assert_int_equal(read.log_id, written.log_id);
     assert_int_equal(read.sync, PT_SYNC_FULL);
+    assert_int_equal(read.shown, written.shown);
     pt_seal(pt_format_state_key(), bytes, PT_FORMAT_STATE_SIZE);
     assert_false(pt_format_read_state(pt_slice_of(bytes, PT_FORMAT_STATE_SIZE), &read));
 }
