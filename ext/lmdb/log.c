@@ -507,11 +507,17 @@ int pt_log_recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
     return rc;
 }
 
+/* With the mutex from the lock on: a thread that looks for a log that has ended takes the lock,
+ * too, and gives it back. */
 int pt_log_prepare(pt_lmdb_store *store)
 {
     pt_lmdb_log *log = store->log;
     uint64_t id;
     pthread_mutex_lock(&store->mutex);
+    if (!log->has_lock && pt_log_lock(store, false) != SQLITE_OK) {
+        pthread_mutex_unlock(&store->mutex);
+        return EAGAIN;
+    }
     pt_log_word_remove(store->base.path, 0);
     int problem = map_word(store, PT_WORD_MAKE);
     if (problem == 0) {

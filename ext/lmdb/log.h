@@ -176,7 +176,8 @@ void pt_log_unlock(pt_lmdb_store *store);
 int pt_log_recover(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,
                    pt_error *error);
 
-/* Makes a new log ready to be named by the next commit. Returns 0 or errno. */
+/* Makes a new log ready to be named by the next commit. Returns 0 or errno; EAGAIN if the lock
+ * cannot be had. */
 int pt_log_prepare(pt_lmdb_store *store);
 
 /* Goes on without a log. Its file is closed and not removed. */

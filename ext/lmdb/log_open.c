@@ -70,25 +70,33 @@ static int opened_with_log(pt_lmdb_store *store, pt_error *error)
     return open_log(store, error);
 }
 
-/* No connection of this process has the store open any more. If the log cannot be ended, it stays,
- * and the next process to open the store reads it. */
-static void closing_with_log(pt_lmdb_store *store)
+static void end_log(pt_lmdb_store *store)
 {
     pt_error ignored = PT_ERROR_NONE;
-    pt_lmdb_log *log = store->log;
-    if (log == NULL || !log->has_lock || atomic_load(&store->broken) ||
-        pt_log_lock(store, true) != SQLITE_OK) {
-        return;
-    }
     /* Looked at again by a transaction: if something is wrong with LMDB's lock file, a commit would
      * do harm. The file's name does not matter any more: with all commits in it, it is whole, also
      * where it was moved to. */
-    log->seen = 0;
+    store->log->seen = 0;
     if (pt_lmdb_lock_to_close(store, &ignored) == SQLITE_OK) {
         pt_log_stop(store, &ignored);
         pt_lmdb_unlock(&store->base);
     }
     pt_error_clear(&ignored);
+}
+
+/* No connection of this process has the store open any more. If the log cannot be ended, it stays,
+ * and the next process to open the store reads it. The lock goes before the gate does: a process
+ * that waits for the gate may be the last one. */
+static void closing_with_log(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    if (log == NULL) {
+        return;
+    }
+    if (log->has_lock && !atomic_load(&store->broken) && pt_log_lock(store, true) == SQLITE_OK) {
+        end_log(store);
+    }
+    pt_log_unlock(store);
 }
 
 const pt_lmdb_hooks pt_log_hooks = {

@@ -1,5 +1,6 @@
 #include "lmdb/log_use.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,15 +75,13 @@ void pt_log_consider(pt_lmdb_store *store, int64_t clock)
     if (!all_follow_logs(store)) {
         return;
     }
-    /* A process that opens the store holds it for a moment: then the next commit tries again. */
-    if (!log->has_lock && pt_log_lock(store, false) != SQLITE_OK) {
-        return;
-    }
     int problem = pt_log_prepare(store);
-    if (problem != 0) {
+    /* A process that opens the store holds the lock for a moment: then the next commit tries again.
+     */
+    if (problem != 0 && problem != EAGAIN) {
         note_problem(store, problem);
         pt_log_clear_up(store, 0);
-        pt_log_unlock(store);
+        pt_log_detach(store);
         log->not_before = clock + INT64_C(1) * SECONDS_AFTER_FAILURE * TICKS_A_SECOND;
     }
 }
