@@ -1,8 +1,304 @@
 #include "lmdb/store_cursor.h"
 
 #include "base/sqlite.h"
+#include "lmdb/file/errors.h"
 #include "lmdb/snapshot.h"
-#include "lmdb/tree_cursor.h"
+
+/* --- In LMDB's tree --- */
+
+/* Opens the second cursor, for long keys, or makes it usable in the snapshot's transaction. LMDB's
+ * code. */
+static int prepare_long_cursor(pt_lmdb_cursor *cursor)
+{
+    const pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(cursor->base.snapshot);
+    int mdb_rc = MDB_SUCCESS;
+    if (cursor->long_cursor == NULL) {
+        mdb_rc = pt_lmdb_long_cursor_open(snapshot->reader.txn, &snapshot->store->env,
+                                          &cursor->long_cursor);
+    } else if (!cursor->long_cursor_is_renewed) {
+        mdb_rc = pt_lmdb_long_cursor_renew(cursor->long_cursor, snapshot->reader.txn);
+    }
+    cursor->long_cursor_is_renewed = mdb_rc == MDB_SUCCESS;
+    return mdb_rc;
+}
+
+/* True if a move in the direction may end at the key. */
+static bool is_within_limit(const pt_lmdb_cursor *cursor, pt_slice key, pt_direction direction)
+{
+    if (direction != cursor->direction || cursor->limit.size == 0) {
+        return true;
+    }
+    int order = pt_slice_compare(key, cursor->limit);
+    return direction == PT_FORWARD ? order < 0 : order >= 0;
+}
+
+static void lose_position(pt_lmdb_cursor *cursor)
+{
+    cursor->base.valid = false;
+    cursor->base.key = (pt_slice){0};
+}
+
+/* Ends a move that found no entry. */
+static int end_without_position(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
+{
+    lose_position(cursor);
+    const char *path = cursor->base.snapshot->store->path;
+    return mdb_rc == MDB_NOTFOUND ? SQLITE_OK
+                                  : pt_lmdb_fail_reading(error, mdb_rc, path, "moving a cursor");
+}
+
+/*
+ * True if the entry can be read: in a damaged file LMDB returns whatever a page says. A long key
+ * was composed in memory of our own and lies in no page.
+ */
+static inline bool can_be_read(const pt_lmdb_cursor *cursor, const MDB_val *key,
+                               const MDB_val *record)
+{
+    const pt_lmdb_env *env = &pt_lmdb_own_snapshot(cursor->base.snapshot)->store->env;
+    return (key->mv_size > PT_LMDB_SHORT_KEY_MAX || pt_lmdb_is_in_page(env, key)) &&
+           pt_key_has_table(pt_lmdb_slice(*key)) && pt_lmdb_is_in_store(env, record);
+}
+
+/* Ends a move: at a logical key and its record, or without a position. */
+static inline int end_move(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction direction,
+                           const MDB_val *key, const MDB_val *record, pt_error *error)
+{
+    if (mdb_rc == MDB_SUCCESS && !can_be_read(cursor, key, record)) {
+        mdb_rc = MDB_CORRUPTED;
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        return end_without_position(cursor, mdb_rc, error);
+    }
+    pt_slice found = pt_lmdb_slice(*key);
+    cursor->base.valid = is_within_limit(cursor, found, direction);
+    cursor->base.key = found;
+    cursor->base.record = pt_lmdb_slice(*record);
+    cursor->base.key_lasts = found.size <= PT_LMDB_SHORT_KEY_MAX; /* not the composed ones */
+    return SQLITE_OK;
+}
+
+/* Goes from a link to the first or last long key it leads to. LMDB has no key longer than a link.
+ */
+static int enter_link(pt_lmdb_cursor *cursor, pt_direction direction, MDB_val *key, MDB_val *record)
+{
+    const pt_lmdb_env *env = &pt_lmdb_own_snapshot(cursor->base.snapshot)->store->env;
+    if (key->mv_size > PT_LMDB_LINK_SIZE || !pt_lmdb_is_in_page(env, key)) {
+        return MDB_CORRUPTED;
+    }
+    int mdb_rc = prepare_long_cursor(cursor);
+    return mdb_rc == MDB_SUCCESS
+               ? pt_lmdb_long_cursor_enter(cursor->long_cursor, direction, key, record)
+               : mdb_rc;
+}
+
+/* `key` is what the operation needs. At a link, `direction` decides between its first long key and
+ * its last one. */
+static int move_mdb_cursor(pt_lmdb_cursor *cursor, MDB_val *key, MDB_cursor_op op,
+                           pt_direction direction, pt_error *error)
+{
+    MDB_val record;
+    int mdb_rc = mdb_cursor_get(cursor->cursor, key, &record, op);
+    if (mdb_rc == MDB_SUCCESS && key->mv_size >= PT_LMDB_LINK_SIZE) {
+        mdb_rc = enter_link(cursor, direction, key, &record);
+    }
+    return end_move(cursor, mdb_rc, direction, key, &record, error);
+}
+
+/* Moves to the neighbour in `entities`. */
+static int move_to_neighbour(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+{
+    MDB_val key;
+    return move_mdb_cursor(cursor, &key, direction == PT_FORWARD ? MDB_NEXT : MDB_PREV, direction,
+                           error);
+}
+
+/*
+ * Ends a backward search. MDB_SET_RANGE has looked for the first key that is not below the sought
+ * one, with this result; the key wanted is the one before that, or the last one of all.
+ */
+static int move_before(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
+{
+    MDB_val key = {0};
+    if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
+        return end_without_position(cursor, mdb_rc, error);
+    }
+    return move_mdb_cursor(cursor, &key, mdb_rc == MDB_SUCCESS ? MDB_PREV : MDB_LAST, PT_BACKWARD,
+                           error);
+}
+
+static int seek_short(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direction,
+                      pt_error *error)
+{
+    MDB_val key = pt_lmdb_val(sought);
+    if (direction == PT_FORWARD) {
+        return move_mdb_cursor(cursor, &key, MDB_SET_RANGE, direction, error);
+    }
+    MDB_val record;
+    return move_before(cursor, mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET_RANGE), error);
+}
+
+/* Looks among the long keys of the link, which is on the way to the key; if there is none, goes on
+ * from the link in `entities`. */
+static int seek_through_link(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direction,
+                             MDB_val record, pt_error *error)
+{
+    MDB_val key;
+    int mdb_rc = prepare_long_cursor(cursor);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = pt_lmdb_long_cursor_seek(cursor->long_cursor, sought, direction, &key, &record);
+        if (mdb_rc == MDB_NOTFOUND) {
+            return move_to_neighbour(cursor, direction, error);
+        }
+    }
+    return end_move(cursor, mdb_rc, direction, &key, &record, error);
+}
+
+static int seek_long(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direction,
+                     pt_error *error)
+{
+    pt_lmdb_part link;
+    pt_lmdb_part_at(&link, sought, 0, 0);
+    MDB_val key = pt_lmdb_part_val(&link);
+    MDB_val record;
+    int mdb_rc = mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET_RANGE);
+    if (mdb_rc == MDB_SUCCESS && key.mv_size == link.size &&
+        memcmp(key.mv_data, link.bytes, link.size) == 0) {
+        return seek_through_link(cursor, sought, direction, record, error);
+    }
+    if (direction == PT_BACKWARD) {
+        return move_before(cursor, mdb_rc, error);
+    }
+    return mdb_rc == MDB_SUCCESS ? move_mdb_cursor(cursor, &key, MDB_GET_CURRENT, direction, error)
+                                 : end_move(cursor, mdb_rc, direction, &key, &record, error);
+}
+
+/*
+ * Fails if a forward move found a key before its start, or a backward one a key that is not before
+ * it. In a damaged file a page may stand in the place of another one and hold sound entities of
+ * another table.
+ */
+__attribute__((noinline)) static int verify_order(pt_lmdb_cursor *cursor, int rc, pt_slice from,
+                                                  pt_direction direction, pt_error *error)
+{
+    if (rc != SQLITE_OK || !cursor->base.valid) {
+        return rc;
+    }
+    int order = pt_slice_compare(cursor->base.key, from);
+    return (direction == PT_FORWARD ? order >= 0 : order < 0)
+               ? rc
+               : end_without_position(cursor, MDB_CORRUPTED, error);
+}
+
+/* True if LMDB compared the key it found with the sought one, so that the order needs no check. It
+ * does not compare when it goes on to the first key of the next page. */
+static inline bool was_compared(const pt_lmdb_cursor *cursor)
+{
+    return cursor->base.valid && cursor->base.key_lasts && cursor->leaf_size != 0 &&
+           !pt_lmdb_leaf_is_first(cursor->base.key.data, cursor->leaf_size);
+}
+
+/* Forward: moves to the first key >= `from`. Backward: to the last key < `from`. In the cursor's
+ * direction the limit holds. */
+static int seek_in_tree(pt_lmdb_cursor *cursor, pt_slice from, pt_direction direction,
+                        pt_error *error)
+{
+    if (from.size > PT_LMDB_SHORT_KEY_MAX) {
+        return seek_long(cursor, from, direction, error);
+    }
+    if (from.size != 0) {
+        int rc = seek_short(cursor, from, direction, error);
+        return direction == PT_FORWARD && was_compared(cursor)
+                   ? rc
+                   : verify_order(cursor, rc, from, direction, error);
+    }
+    MDB_val none = {0}; /* LMDB has no empty key */
+    return direction == PT_FORWARD ? move_mdb_cursor(cursor, &none, MDB_FIRST, direction, error)
+                                   : end_without_position(cursor, MDB_NOTFOUND, error);
+}
+
+/* --- Stepping in the tree --- */
+
+static int step_long(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+{
+    MDB_val key;
+    MDB_val record;
+    int mdb_rc = pt_lmdb_long_cursor_step(cursor->long_cursor, direction, &key, &record);
+    return mdb_rc == MDB_NOTFOUND ? move_to_neighbour(cursor, direction, error)
+                                  : end_move(cursor, mdb_rc, direction, &key, &record, error);
+}
+
+/* Moves LMDB's cursor to our position. LMDB's code. */
+static int catch_up(pt_lmdb_cursor *cursor)
+{
+    MDB_val key = pt_lmdb_val(cursor->base.key);
+    MDB_val record;
+    int mdb_rc = mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET);
+    return mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc; /* it was read from the page */
+}
+
+static int step_with_lmdb(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+{
+    int mdb_rc = cursor->mdb_cursor_lags ? catch_up(cursor) : MDB_SUCCESS;
+    pt_lmdb_cursor_forget_leaf(cursor);
+    if (mdb_rc != MDB_SUCCESS) {
+        return end_without_position(cursor, mdb_rc, error);
+    }
+    pt_slice start = cursor->base.key;
+    int rc = move_to_neighbour(cursor, direction, error);
+    return verify_order(cursor, rc, start, direction, error);
+}
+
+/* Finds the leaf page of the position and prepares to walk it in the direction. */
+static bool enter_leaf(pt_lmdb_cursor *cursor, pt_direction direction)
+{
+    const pt_slice none = {0};
+    return cursor->leaf_size != 0 &&
+           pt_lmdb_leaf_enter(&cursor->leaf, cursor->base.key.data, cursor->leaf_size, direction,
+                              direction == cursor->direction ? cursor->limit : none);
+}
+
+static int fail_inherited_cursor(const pt_lmdb_cursor *cursor, pt_error *error)
+{
+    return pt_lmdb_fail_inherited(pt_lmdb_own_snapshot(cursor->base.snapshot)->store, error);
+}
+
+/* Moves to the neighbour after the leaf was asked for it, and did not have it. */
+static int step_in_tree_from_leaf(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+{
+    if (pt_lmdb_is_of_parent(cursor->fork_count)) {
+        return fail_inherited_cursor(cursor, error);
+    }
+    if (cursor->base.key.size > PT_LMDB_SHORT_KEY_MAX) {
+        return step_long(cursor, direction, error);
+    }
+    /* A leaf that is known was just asked, and has no further entry. */
+    bool known = cursor->leaf.page != NULL && cursor->leaf.direction == direction;
+    if (!known && enter_leaf(cursor, direction) &&
+        pt_lmdb_leaf_step(&cursor->leaf, &cursor->base.key, &cursor->base.record)) {
+        cursor->mdb_cursor_lags = true;
+        return SQLITE_OK;
+    }
+    /* The next entry was seen to be beyond the limit: no need to ask LMDB for it. */
+    if (cursor->leaf.at_limit && cursor->leaf.left == 0) {
+        lose_position(cursor);
+        return SQLITE_OK;
+    }
+    return step_with_lmdb(cursor, direction, error);
+}
+
+/* Moves to the neighbour; a cursor without a position stays. */
+static int step_in_tree(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+{
+    if (!cursor->base.valid) {
+        return SQLITE_OK;
+    }
+    if (direction == cursor->leaf.direction &&
+        pt_lmdb_leaf_step(&cursor->leaf, &cursor->base.key, &cursor->base.record)) {
+        cursor->mdb_cursor_lags = true;
+        return SQLITE_OK;
+    }
+    return step_in_tree_from_leaf(cursor, direction, error);
+}
 
 /* --- Beside the tail (lmdb/log/tail.h) --- */
 
@@ -49,8 +345,7 @@ static int choose_place(pt_lmdb_cursor *cursor, pt_error *error)
         int order = 1;
         if (cursor->base.valid) {
             order = order_of_places(cursor);
-        } else if (!pt_lmdb_tree_is_within_limit(cursor, pt_tail_key(cursor->node),
-                                                 cursor->direction)) {
+        } else if (!is_within_limit(cursor, pt_tail_key(cursor->node), cursor->direction)) {
             break; /* one that the tree's position is not before is within the limit, too */
         }
         if (order < 0) {
@@ -64,7 +359,7 @@ static int choose_place(pt_lmdb_cursor *cursor, pt_error *error)
             show_node(cursor);
             return SQLITE_OK;
         }
-        int rc = cursor->hides ? pt_lmdb_tree_step(cursor, cursor->direction, error) : SQLITE_OK;
+        int rc = cursor->hides ? step_in_tree(cursor, cursor->direction, error) : SQLITE_OK;
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -79,7 +374,7 @@ __attribute__((noinline)) static int step_beside_tail(pt_lmdb_cursor *cursor, pt
 {
     int rc = SQLITE_OK;
     if (pt_lmdb_is_of_parent(cursor->fork_count)) {
-        return pt_lmdb_tree_fail_inherited(cursor, error);
+        return fail_inherited_cursor(cursor, error);
     }
     bool on_tree = !cursor->on_tail;
     if (cursor->on_tail) {
@@ -92,7 +387,7 @@ __attribute__((noinline)) static int step_beside_tail(pt_lmdb_cursor *cursor, pt
     }
     pt_lmdb_leaf_lift_fence(&cursor->leaf);
     if (on_tree || cursor->hides) {
-        rc = pt_lmdb_tree_step(cursor, cursor->direction, error);
+        rc = step_in_tree(cursor, cursor->direction, error);
     }
     return rc == SQLITE_OK ? choose_place(cursor, error) : rc;
 }
@@ -102,7 +397,7 @@ __attribute__((noinline)) static int step_beside_tail(pt_lmdb_cursor *cursor, pt
 __attribute__((noinline)) static int step_beyond_leaf(pt_lmdb_cursor *cursor,
                                                       pt_direction direction, pt_error *error)
 {
-    return cursor->node == NULL ? pt_lmdb_tree_step_from_leaf(cursor, direction, error)
+    return cursor->node == NULL ? step_in_tree_from_leaf(cursor, direction, error)
                                 : step_beside_tail(cursor, error);
 }
 
@@ -136,9 +431,9 @@ static int seek_one_key(pt_lmdb_cursor *cursor, pt_slice key, pt_error *error)
     const pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(cursor->base.snapshot);
     const pt_tail_node *node = pt_tail_find(snapshot->tail, key, snapshot->tail_end);
     if (node == NULL) {
-        return pt_lmdb_tree_seek(cursor, key, PT_FORWARD, error);
+        return seek_in_tree(cursor, key, PT_FORWARD, error);
     }
-    pt_lmdb_tree_lose_position(cursor);
+    lose_position(cursor);
     if (!node->deletes) {
         cursor->node = node;
         cursor->hides = false;
@@ -157,10 +452,10 @@ __attribute__((noinline)) static int seek_beside_tail(pt_lmdb_cursor *cursor, pt
         return seek_one_key(cursor, from, error);
     }
     if (is_beside_no_node(cursor, from)) {
-        return pt_lmdb_tree_seek(cursor, from, cursor->direction, error);
+        return seek_in_tree(cursor, from, cursor->direction, error);
     }
     cursor->node = pt_tail_seek(snapshot->tail, from, snapshot->tail_end, cursor->direction);
-    int rc = pt_lmdb_tree_seek(cursor, from, cursor->direction, error);
+    int rc = seek_in_tree(cursor, from, cursor->direction, error);
     return rc == SQLITE_OK ? choose_place(cursor, error) : rc;
 }
 
@@ -172,13 +467,13 @@ int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice from, pt_slice limit,
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
     PT_ASSERT(pt_lmdb_cursor_is_usable(cursor));
     if (pt_lmdb_is_of_parent(cursor->fork_count)) {
-        return pt_lmdb_tree_fail_inherited(cursor, error);
+        return fail_inherited_cursor(cursor, error);
     }
     pt_lmdb_cursor_forget_leaf(cursor);
     cursor->direction = direction;
     cursor->limit = limit;
     return pt_lmdb_own_snapshot(base->snapshot)->tail_end == 0
-               ? pt_lmdb_tree_seek(cursor, from, direction, error)
+               ? seek_in_tree(cursor, from, direction, error)
                : seek_beside_tail(cursor, from, error);
 }
 
@@ -190,11 +485,11 @@ void pt_lmdb_cursor_narrow(pt_engine_cursor *base, pt_slice limit)
     /* The leaf has counted its entries within the old limit. LMDB's cursor may still lag. */
     cursor->leaf = (pt_lmdb_leaf){0};
     if (cursor->on_tail && cursor->aside.valid &&
-        !pt_lmdb_tree_is_within_limit(cursor, cursor->aside.key, cursor->direction)) {
+        !is_within_limit(cursor, cursor->aside.key, cursor->direction)) {
         cursor->aside.valid = false;
     }
-    if (base->valid && !pt_lmdb_tree_is_within_limit(cursor, base->key, cursor->direction)) {
-        pt_lmdb_tree_lose_position(cursor);
+    if (base->valid && !is_within_limit(cursor, base->key, cursor->direction)) {
+        lose_position(cursor);
     }
 }
 

@@ -115,11 +115,8 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
         pt_index_search_close(cursor->search);
     }
     pt_session_cursor_closed(table->session);
-    if (table->spare_cursor == NULL) {
-        table->spare_cursor = cursor;
-    } else {
-        pt_cursor_free(cursor);
-    }
+    pt_cursor_free(table->spare_cursor);
+    table->spare_cursor = cursor;
     return SQLITE_OK;
 }
 
