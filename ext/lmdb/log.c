@@ -464,12 +464,26 @@ void pt_log_publish(pt_lmdb_store *store)
 
 /* --- Opening, beginning, ending --- */
 
+/* If that fails, the next commit ends the log. */
+static void clear_rest(pt_lmdb_store *store, const pt_lmdb_tail *tail)
+{
+    bool cleared;
+    if (pt_log_clear_rest(pt_log_fd(store->log), tail, &cleared) != 0) {
+        pt_log_note_failure(store);
+    }
+    if (tail->chain.end != 0 || cleared) {
+        flush_left(store);
+    }
+}
+
 static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,
                    pt_error *error)
 {
     pt_lmdb_log *log = store->log;
     int problem = pt_log_file_open(store->base.path, state->log_id, true, &log->files[log->file]);
-    if (problem == 0) {
+    if (log->is_alone) {
+        log->word = &log->own;
+    } else if (problem == 0) {
         problem = map_word(store, PT_WORD_MAKE);
     }
     if (problem != 0) {
@@ -488,8 +502,8 @@ static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
     pt_log_follow(store, state->log_id, log->word);
     log->state = *state;
     log->seen = 0; /* whoever locks the store first looks at all of this again */
-    if (tail->chain.end != 0) {
-        flush_left(store);
+    if (!*damaged) {
+        clear_rest(store, tail);
     }
     take_over(store, tail);
     return SQLITE_OK;

@@ -79,6 +79,7 @@ typedef struct pt_lmdb_log {
     bool may_have_garbage;  /* dropped tables whose entities are not all deleted */
     bool has_room;          /* in the map and on the disk, for what the log may hold */
     bool is_allowed;        /* to begin one */
+    bool is_alone;          /* its word is not shared: the log is only read to be ended */
     bool is_given_up;       /* the log that the state names is not there, and that is no error */
 } pt_lmdb_log;
 

@@ -127,6 +127,7 @@ static int open_to_forget(pt_lmdb_store *store, pt_error *error)
     if (rc != SQLITE_OK || newest.state.log_id == 0) {
         return rc;
     }
+    store->log->is_alone = true;
     rc = pt_log_recover(store, &newest.state, &damaged, error);
     if (rc == SQLITE_CANTOPEN || rc == SQLITE_IOERR) {
         pt_error_clear(error);

@@ -1,5 +1,7 @@
 #include "lmdb/log/load.h"
 
+#include <errno.h>
+
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/log/file.h"
@@ -108,4 +110,25 @@ int pt_log_load_all(int fd, const char *path, pt_lmdb_tail *tail, bool *damaged,
                (end == 0 && pt_log_follows_later_version(rest, &tail->chain));
     sqlite3_free(bytes);
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+int pt_log_clear_rest(int fd, const pt_lmdb_tail *tail, bool *cleared)
+{
+    uint32_t end = tail->chain.end;
+    uint8_t *bytes = sqlite3_malloc64(PT_LOG_ROOM - end);
+    size_t got = 0;
+    size_t at = 0;
+    size_t size;
+    *cleared = false;
+    if (bytes == NULL) {
+        return ENOMEM;
+    }
+    int problem = pt_log_file_read(fd, end, bytes, PT_LOG_ROOM - end, &got);
+    while (problem == 0 && pt_log_find_beyond(pt_slice_of(bytes, got), &tail->chain, &at, &size)) {
+        problem = pt_log_file_void(fd, end + (uint32_t)at);
+        *cleared = true;
+        at += size;
+    }
+    sqlite3_free(bytes);
+    return problem;
 }

@@ -133,18 +133,27 @@ bool pt_log_record_next(pt_log_record *record, pt_log_operation *operation)
     return true;
 }
 
+bool pt_log_find_beyond(pt_slice bytes, const pt_log_chain *chain, size_t *at, size_t *size)
+{
+    for (; *at + PT_LOG_RECORD_HEADER <= bytes.size; *at += PT_LOG_RECORD_ALIGNMENT) {
+        pt_slice rest = pt_slice_of(bytes.data + *at, bytes.size - *at);
+        if (record_verifies(rest, chain->end + (uint32_t)*at, chain->seed)) {
+            *size = pt_get_le32(rest.data);
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t pt_log_flushed_beyond(pt_slice bytes, const pt_log_chain *chain)
 {
     uint32_t most = 0;
-    for (size_t at = PT_LOG_RECORD_ALIGNMENT; at + PT_LOG_RECORD_HEADER <= bytes.size;) {
-        pt_slice rest = pt_slice_of(bytes.data + at, bytes.size - at);
-        if (!record_verifies(rest, chain->end + (uint32_t)at, chain->seed)) {
-            at += PT_LOG_RECORD_ALIGNMENT;
-            continue;
-        }
-        uint32_t flushed = pt_get_le32(rest.data + FLUSHED_AT);
+    size_t at = PT_LOG_RECORD_ALIGNMENT;
+    size_t size;
+    while (pt_log_find_beyond(bytes, chain, &at, &size)) {
+        uint32_t flushed = pt_get_le32(bytes.data + at + FLUSHED_AT);
         most = flushed > most ? flushed : most;
-        at += pt_get_le32(rest.data);
+        at += size;
     }
     return most;
 }

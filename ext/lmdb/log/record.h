@@ -84,6 +84,10 @@ bool pt_log_record_read(pt_slice bytes, pt_log_chain *chain, pt_log_record *reco
  * the count is not 0 then. */
 bool pt_log_record_next(pt_log_record *record, pt_log_operation *operation);
 
+/* `bytes` is where the row of records ends. Finds the next record at *at or after it that verifies
+ * by itself, and its size. False: there is none. */
+bool pt_log_find_beyond(pt_slice bytes, const pt_log_chain *chain, size_t *at, size_t *size);
+
 /*
  * `bytes` is where the row of records ends: at its beginning none verifies. Returns how far the
  * records are known to have been on the disk, by those that verify by themselves further on. More
