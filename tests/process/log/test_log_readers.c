@@ -160,13 +160,12 @@ static void what_is_acknowledged_is_seen(void **state)
 /* --- One reader between the steps of another --- */
 
 /* Called once: when LMDB begins to read; when it has said which version is the newest. */
-static void (*before_reading)(void);
-static void (*after_beginning)(void);
+typedef void (*other_step)(void);
+static _Atomic other_step before_reading, after_beginning;
 
-static void meet(void (**place)(void))
+static void meet(_Atomic other_step *place)
 {
-    void (*once)(void) = *place;
-    *place = NULL;
+    other_step once = atomic_exchange(place, NULL);
     if (once != NULL) {
         once();
     }
@@ -243,9 +242,9 @@ static void a_log_that_another_reader_opens_meanwhile(void **state)
     child logger = start_child("logger", (const char *const[]){path, NULL});
     assert_true(read_all(logger.from, &sign, 1));
     assert_int_equal(sign, 'g');
-    before_reading = read_by_other;
+    atomic_store(&before_reading, read_by_other);
     assert_number(db, 5, "SELECT V FROM t");
-    assert_null(before_reading);
+    assert_null(atomic_load(&before_reading));
     stop_child(&logger);
     close_database(other_reader);
     close_database(db);
@@ -300,13 +299,13 @@ static void a_log_that_begins_again_beside_a_reader_without_rights(void **state)
     assert_int_equal(code_of(db, "UPDATE t SET V = 0"), SQLITE_READONLY);
     assert_number(db, 5, "SELECT V FROM t");
     tell_logger('u');
-    after_beginning = let_the_log_begin_again;
+    atomic_store(&after_beginning, let_the_log_begin_again);
     assert_number(db, 6, "SELECT V FROM t");
-    assert_null(after_beginning);
+    assert_null(atomic_load(&after_beginning));
     tell_logger('u');
-    after_beginning = let_the_log_end;
+    atomic_store(&after_beginning, let_the_log_end);
     assert_number(db, 7, "SELECT V FROM t");
-    assert_null(after_beginning);
+    assert_null(atomic_load(&after_beginning));
     close_database(db);
 }
 
