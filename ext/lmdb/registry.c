@@ -356,7 +356,9 @@ int pt_lmdb_replace_file(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
     bool again;
     int rc;
-    /* The mutex keeps other threads from using the descriptor that will be replaced. */
+    /* The mutex keeps other threads from using the descriptor that will be replaced. The caller has
+     * the store's mutex already. Opening and closing take them in the other order, but only that of
+     * a store that no connection uses yet, or any more. */
     pthread_mutex_lock(&registry_mutex);
     do {
         rc = try_gate(store, deadline, &again);

@@ -107,11 +107,14 @@ CREATE VIRTUAL TABLE Maker USING ptable(v Int32, store='later.ptable', table='Se
 INSERT INTO Maker VALUES ('p', '1', 7);
 SELECT * FROM Seen;
 
--- A copy of a store is a store.
+-- A copy of a store that is closed is a store.
+.open :memory:
+.load ./ptable
 SELECT writefile('copy.ptable', readfile('later.ptable')) > 0;
 CREATE VIRTUAL TABLE Copy USING ptable(v Int32, store='copy.ptable', table='Seen');
 SELECT * FROM Copy;
 INSERT INTO Copy VALUES ('p', '2', 8);
+CREATE VIRTUAL TABLE Maker USING ptable(v Int32, store='later.ptable', table='Seen');
 SELECT (SELECT count(*) FROM Copy), (SELECT count(*) FROM Maker);
 
 -- A database without its store: the tables can be dropped, or given another store, but not read.

@@ -26,6 +26,11 @@ typedef struct pt_log_word {
     atomic_bool failed;         /* the log can no longer be written */
 } pt_log_word;
 
+/* A lock would be one of each process, and the word would not change at once. */
+_Static_assert(sizeof(uint64_t) == sizeof(long long) && ATOMIC_LLONG_LOCK_FREE == 2 &&
+                   ATOMIC_BOOL_LOCK_FREE == 2,
+               "processes share atomic integers that need no lock");
+
 typedef enum pt_log_word_use { PT_WORD_READ, PT_WORD_WRITE, PT_WORD_MAKE } pt_log_word_use;
 
 /*
