@@ -4,6 +4,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/page/page.h"
 #include "lmdb/state.h"
 
 /* Compares the nonce of the newest version with this commit's. Fails if it cannot be read. */
@@ -47,6 +48,47 @@ static bool commit_took_place(pt_lmdb_store *store, const pt_format_state *state
     return found;
 }
 
+/*
+ * LMDB has put back the older number of the root page that it could not write, but not the older
+ * roots: they are those of the commit that failed, or a part of them. Nobody reads them, as the
+ * number is the older one, but pt_check would take them for damage. So the page becomes what the
+ * newest version says, under the number that it has. If this fails, too, the next commit does it.
+ */
+static void put_back_roots(const pt_lmdb_store *store, const pt_format_state *state)
+{
+    enum { ROOTS_AT = 32 }; /* up to the number: lmdb/page/page.h */
+    const size_t size = PT_LMDB_META_COMMIT_AT - ROOTS_AT;
+    uint8_t newest[PT_LMDB_META_SIZE];
+    pt_lmdb_meta meta;
+    int fd;
+    uint64_t failed = state->version % PT_LMDB_METAS;
+    off_t page_size = (off_t)store->env.page_size;
+    mdb_env_get_fd(store->env.env, &fd);
+    if (pread(fd, newest, sizeof newest, (off_t)(1 - failed) * page_size) ==
+            (ssize_t)sizeof newest &&
+        pt_lmdb_meta_read(newest, 1 - failed, &meta) == NULL &&
+        meta.version + 1 == state->version) {
+        ssize_t written = pwrite(fd, newest + ROOTS_AT, size, (off_t)failed * page_size + ROOTS_AT);
+        (void)written;
+    }
+}
+
+/*
+ * LMDB refuses every further transaction, as it cannot know what the file has of its root page. But
+ * we know: an older number than that of the newest version, which is as it was. So the environment
+ * is as good as one that is opened again. To do that would need quiet, and statements that are open
+ * would keep all others from beginning.
+ */
+static void go_on_after_failed_root(pt_lmdb_store *store, const pt_format_state *state)
+{
+    MDB_envinfo info;
+    put_back_roots(store, state);
+    mdb_env_info(store->env.env, &info);
+    if (info.me_last_txnid + 1 == state->version && pt_lmdb_env_clear_failure(&store->env)) {
+        atomic_store(&store->broken, false);
+    }
+}
+
 static int flush_file(const pt_lmdb_store *store)
 {
     int fd;
@@ -58,6 +100,9 @@ int pt_lmdb_judge_failed_commit(pt_lmdb_store *store, const pt_format_state *sta
                                 int mdb_rc, pt_error *error)
 {
     if (!commit_took_place(store, state)) {
+        if (atomic_load(&store->broken)) {
+            go_on_after_failed_root(store, state);
+        }
         return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
                             "committing");
     }
