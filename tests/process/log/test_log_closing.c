@@ -7,6 +7,7 @@
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -20,14 +21,12 @@ enum { MANY = 1000000, LOCK_BYTE_OF_GATE = 0, LOCK_BYTE_OF_LOG = 3, LONG_ENOUGH_
 
 /* Called once: when the gate has been released; when LMDB has said which version is the newest;
  * before a process looks for the file of a log. */
-static void (*after_gate)(void);
-static void (*after_beginning)(void);
-static void (*before_log)(void);
+typedef void (*other_step)(void);
+static _Atomic other_step after_gate, after_beginning, before_log;
 
-static void meet(void (**place)(void))
+static void meet(_Atomic other_step *place)
 {
-    void (*once)(void) = *place;
-    *place = NULL;
+    other_step once = atomic_exchange(place, NULL);
     if (once != NULL) {
         once();
     }
@@ -103,10 +102,10 @@ static void the_last_of_two_that_close_at_once_ends_the_log(void **state)
     run(ours->db, "INSERT INTO t VALUES('p', 'a', 1); INSERT INTO t VALUES('p', 'b', 1)");
     peer_run(&ours->other, "INSERT INTO t VALUES('p', 'c', 1)");
     assert_true(is_there("shared.ptable-log"));
-    after_gate = let_the_other_close;
+    atomic_store(&after_gate, let_the_other_close);
     close_database(ours->db);
     ours->db = NULL;
-    assert_null(after_gate);
+    assert_null(atomic_load(&after_gate));
     assert_false(is_there("shared.ptable-log"));
     assert_false(is_there("shared.ptable-word"));
 }
@@ -147,7 +146,7 @@ static void let_the_log_end(void)
 {
     let_the_other_close();
     run(ours->second, "BEGIN; INSERT INTO t VALUES('p', 'c', 1)");
-    before_log = let_the_second_commit;
+    atomic_store(&before_log, let_the_second_commit);
 }
 
 static void a_thread_that_is_late_does_not_unlock_the_next_log(void **state)
@@ -160,10 +159,10 @@ static void a_thread_that_is_late_does_not_unlock_the_next_log(void **state)
     assert_number(ours->db, 0, "SELECT count(*) FROM t");
     peer_run(&ours->other, "INSERT INTO t VALUES('p', 'a', 1)");
     peer_run(&ours->other, "INSERT INTO t VALUES('p', 'b', 1)");
-    after_beginning = let_the_log_end;
+    atomic_store(&after_beginning, let_the_log_end);
     int64_t seen = first_number(ours->db, "SELECT count(*) FROM t", -1);
-    assert_null(after_beginning);
-    assert_null(before_log);
+    assert_null(atomic_load(&after_beginning));
+    assert_null(atomic_load(&before_log));
     assert_int_equal(pthread_join(committer, &committed), 0);
     assert_ptr_equal(committed, ours->second);
     assert_true(seen == 2 || seen == 3);
