@@ -431,12 +431,12 @@ check-asan: deps
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g -DPT_DEBUG $(SANITIZE)' run-test
 
 # Only C programs: a shell that preloads this sanitizer passes it on to the commands it runs, and
-# those crash; so not test_sql_scripts, which runs shells. Nor four single-threaded programs that
+# those crash; so not test_sql_scripts, which runs shells. Nor five single-threaded programs that
 # replace functions (mmap, sysconf) which the sanitizer calls before it is ready. Its findings, from
 # child processes too, go to BUILD/races, are printed at the end and make the target fail.
 # PTABLE_MAP_SIZE is set because the sanitizer leaves little address space.
 TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_engine_faults %/unit/lmdb/page/test_page_size \
-    %/unit/lmdb/test_protected_files %/unit/lmdb/test_renewal
+    %/unit/lmdb/test_log_faults %/unit/lmdb/test_protected_files %/unit/lmdb/test_renewal
 
 check-tsan: deps
 	+@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
