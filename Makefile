@@ -481,8 +481,8 @@ run-valgrind: loadable $(UNIT_TESTS)
 
 # Not optimized, so that each branch of the source is a branch of the program. The suites that make
 # errors happen run longer here: some branches depend on cases that make test only samples.
-# Assertions are off: no test reaches the branch in which one fails.
-COVERAGE := BUILD=build/coverage OUT=build/coverage DEBUG= \
+# Assertions are off: no test reaches the branch in which one fails. PTABLE_WAYS and PTABLE_LOG are not.
+COVERAGE := BUILD=build/coverage OUT=build/coverage DEBUG=-DPT_WAYS \
     CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
     LDFLAGS='$(abspath build/coverage)/flush.o $(LDFLAGS)'
 

@@ -2,7 +2,7 @@
  * For tests: which ways rows go. Beside the general way of reading and writing a row there are
  * quick ones: conditions judged in the scan, rows opened as the last one was, rows inserted as the
  * last one was, leaf pages walked without LMDB, writes put into a file. Each must give what the
- * general way gives. Builds with PT_DEBUG take PTABLE_WAYS of the environment:
+ * general way gives. Builds with PT_DEBUG, or PT_WAYS alone, take PTABLE_WAYS of the environment:
  *
  *     general   none of the quick ways
  *     quick     also those that are worth it for large transactions only
@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#ifdef PT_DEBUG
+#if defined(PT_DEBUG) || defined(PT_WAYS)
 
 #include <stdlib.h>
 #include <string.h>

@@ -681,7 +681,7 @@ static void its_files_have_the_permissions_of_the_store(void **state)
 
 int main(void)
 {
-#ifdef PT_DEBUG
+#if defined(PT_DEBUG) || defined(PT_WAYS)
     const struct CMUnitTest tests[] = {
         store_test(it_begins_with_the_eighth_small_commit),
         store_test(it_never_begins_where_it_must_not),

@@ -207,7 +207,7 @@ static void a_process_with_a_limit_goes_on_without_a_log(void **state)
 
 int main(void)
 {
-#ifdef PT_DEBUG
+#if defined(PT_DEBUG) || defined(PT_WAYS)
     const struct CMUnitTest tests[] = {
         store_test(one_is_undone_after_a_commit_to_the_tree_failed),
         store_test(one_that_cannot_be_undone_is_not_seen),
