@@ -193,7 +193,7 @@ void pt_lmdb_leaf_fence(pt_lmdb_leaf *leaf, pt_slice key)
         (!key_ahead(leaf, leaf->left, &last) || pt_slice_equal(last, key))) {
         leaf->left--;
     }
-    leaf->hidden = all - leaf->left;
+    leaf->hidden = (uint16_t)(all - leaf->left);
     /* Steps prefetch up to the fence only. */
     const uint8_t *slot = leaf->slot + (ptrdiff_t)leaf->left * leaf->stride;
     for (unsigned ahead = 1; ahead <= leaf->ahead && ahead <= leaf->hidden; ahead++) {

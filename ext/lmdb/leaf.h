@@ -30,10 +30,10 @@ typedef struct pt_lmdb_leaf {
     const uint8_t *slot; /* of the entry at the position */
     ptrdiff_t stride;    /* from one slot to the next, in bytes */
     unsigned left;       /* entries to go that are within the limit, before the fence */
-    unsigned hidden;     /* entries to go that are within the limit, behind it */
     unsigned ahead;      /* entries to prefetch ahead */
     pt_direction direction;
-    bool at_limit; /* the entry after those is beyond the limit */
+    uint16_t hidden; /* entries to go that are within the limit, behind the fence */
+    bool at_limit;   /* the entry after those is beyond the limit */
 } pt_lmdb_leaf;
 
 /* True if pages of this size have the known layout, with the LMDB that runs, and are at multiples
@@ -137,7 +137,7 @@ static inline void pt_lmdb_leaf_lift_fence(pt_lmdb_leaf *leaf)
 /* A fence right after the position. */
 static inline void pt_lmdb_leaf_close_off(pt_lmdb_leaf *leaf)
 {
-    leaf->hidden += leaf->left;
+    leaf->hidden = (uint16_t)(leaf->hidden + leaf->left); /* of one page */
     leaf->left = 0;
 }
 

@@ -414,8 +414,8 @@ void pt_log_note_lmdb_commit(pt_lmdb_store *store)
 {
     pt_lmdb_log *log = store->log;
     const pt_format_state *state = &store->committed.state;
-    if (log == NULL) {
-        return;
+    if (pt_log_has_tail(store)) {
+        mdb_reader_check(store->env.env, NULL); /* this commit stands for many */
     }
     pthread_mutex_lock(&store->mutex);
     pt_log_replace_tail(store, NULL);

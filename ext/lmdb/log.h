@@ -35,7 +35,8 @@
 
 /* The commit that is being made: lmdb/logged_writer.c. */
 typedef struct pt_logged_commit {
-    pt_lmdb_store *store;
+    pt_lmdb_store *store; /* this and the next one: pt_writer_head */
+    bool is_logged;
     pt_writer *plain; /* the LMDB transaction that it has become, or NULL */
     pt_lmdb_tail *tail;
     pt_tail_row row;

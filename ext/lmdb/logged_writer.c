@@ -9,10 +9,9 @@
 
 enum { RECORD_MAX = 1 << 16 };
 
-/* Both kinds of writers begin with their store. */
-static inline pt_lmdb_store *store_of(const pt_writer *writer)
+static inline const pt_writer_head *head_of(const pt_writer *writer)
 {
-    return *(pt_lmdb_store *const *)(const void *)writer;
+    return (const pt_writer_head *)(const void *)writer;
 }
 
 static inline pt_writer *as_writer(pt_logged_commit *commit)
@@ -23,8 +22,7 @@ static inline pt_writer *as_writer(pt_logged_commit *commit)
 /* The commit that a writer stands for; NULL: the writer is LMDB's. */
 static inline pt_logged_commit *commit_of(pt_writer *writer)
 {
-    pt_lmdb_log *log = store_of(writer)->log;
-    return log != NULL && writer == as_writer(&log->commit) ? &log->commit : NULL;
+    return head_of(writer)->is_logged ? (pt_logged_commit *)(void *)writer : NULL;
 }
 
 /* --- Begin --- */
@@ -51,6 +49,7 @@ static int begin_logged(pt_lmdb_store *store, pt_writer **writer, pt_error *erro
         return pt_error_nomem(error);
     }
     commit->store = store;
+    commit->is_logged = true;
     commit->plain = NULL;
     commit->operations = 0;
     commit->has_put = false;
@@ -100,18 +99,22 @@ int pt_logged_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
 }
 
 /* Commits go to the tree until all garbage is collected. */
-int pt_logged_write_collect(pt_writer *writer, bool *collected, pt_error *error)
+__attribute__((noinline)) static int collect_for_log(pt_logged_commit *commit, bool *collected,
+                                                     pt_error *error)
 {
-    pt_logged_commit *commit = commit_of(writer);
-    if (commit == NULL) {
-        return pt_lmdb_write_collect(writer, collected, error);
-    }
     *collected = false;
     if (!commit->store->log->may_have_garbage) {
         return SQLITE_OK;
     }
     int rc = become_plain(commit, error);
     return rc == SQLITE_OK ? pt_lmdb_write_collect(commit->plain, collected, error) : rc;
+}
+
+int pt_logged_write_collect(pt_writer *writer, bool *collected, pt_error *error)
+{
+    pt_logged_commit *commit = commit_of(writer);
+    return commit == NULL ? pt_lmdb_write_collect(writer, collected, error)
+                          : collect_for_log(commit, collected, error);
 }
 
 /* --- Putting and deleting --- */
@@ -357,7 +360,7 @@ __attribute__((noinline)) static int commit_beside_log(pt_writer *writer, const 
 {
     pt_logged_commit *commit = commit_of(writer);
     if (commit == NULL) {
-        return commit_without_log(store_of(writer), writer, facts, error);
+        return commit_without_log(head_of(writer)->store, writer, facts, error);
     }
     if (commit->plain == NULL && must_be_plain(commit, facts)) {
         int rc = become_plain(commit, error);
@@ -375,16 +378,22 @@ __attribute__((noinline)) static int commit_beside_log(pt_writer *writer, const 
 
 int pt_logged_write_commit(pt_writer *writer, const pt_commit *facts, pt_error *error)
 {
-    return store_of(writer)->log != NULL ? commit_beside_log(writer, facts, error)
-                                         : pt_lmdb_write_commit(writer, facts, error);
+    return head_of(writer)->store->log != NULL ? commit_beside_log(writer, facts, error)
+                                               : pt_lmdb_write_commit(writer, facts, error);
+}
+
+__attribute__((noinline)) static void publish_record(pt_lmdb_store *store)
+{
+    if (store->log->commit.is_whole && !pt_lmdb_is_of_parent(store->fork_count)) {
+        pt_log_publish(store);
+    }
 }
 
 void pt_logged_write_publish(pt_store *base)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (store->log != NULL && store->log->commit.is_whole &&
-        !pt_lmdb_is_of_parent(store->fork_count)) {
-        pt_log_publish(store);
+    if (store->log != NULL) {
+        publish_record(store);
     }
 }
 
@@ -393,7 +402,7 @@ void pt_logged_write_publish(pt_store *base)
 void pt_logged_write_end(pt_lmdb_store *store)
 {
     pt_logged_commit *commit = &store->log->commit;
-    pt_logged_write_publish(&store->base);
+    publish_record(store);
     if (commit->is_written) {
         if (make_void(commit) != 0) {
             pt_log_note_failure(store);

@@ -159,23 +159,22 @@ static int find_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_format_st
 
 static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
-    pt_format_state state;
-    int rc = find_state(snapshot, version, &state, error);
+    pt_format_state *state = &snapshot->state;
+    snapshot->reader.seen = 0; /* until all of this version is loaded */
+    int rc = find_state(snapshot, version, state, error);
     if (rc == SQLITE_OK) {
-        rc = load_dictionary(snapshot, &state, error);
+        rc = load_dictionary(snapshot, state, error);
     }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* Only now, all or nothing: the fields belong to the version that was loaded completely. */
-    snapshot->base.version = state.shown;
+    snapshot->base.version = state->shown;
     snapshot->tree_version = version;
-    snapshot->state = state;
-    snapshot->base.catalog_generation = state.catalog_generation;
-    snapshot->base.next_table_id = state.next_table_id;
-    snapshot->base.clock = state.clock;
+    snapshot->base.catalog_generation = state->catalog_generation;
+    snapshot->base.next_table_id = state->next_table_id;
+    snapshot->base.clock = state->clock;
     snapshot->reader.seen = version;
-    pt_lmdb_note_clock(snapshot->store, state.clock);
+    pt_lmdb_note_clock(snapshot->store, state->clock);
     return SQLITE_OK;
 }
 
@@ -347,7 +346,7 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
 /* --- Single records --- */
 
 /* Makes snapshot->lookup usable in the snapshot's transaction. LMDB's code. */
-static int prepare_lookup(pt_lmdb_snapshot *snapshot)
+__attribute__((always_inline)) static inline int prepare_lookup(pt_lmdb_snapshot *snapshot)
 {
     MDB_txn *txn = snapshot->reader.txn;
     int mdb_rc = MDB_SUCCESS;

@@ -126,17 +126,6 @@ static int move_before(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
                            error);
 }
 
-static int seek_short(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direction,
-                      pt_error *error)
-{
-    MDB_val key = pt_lmdb_val(sought);
-    if (direction == PT_FORWARD) {
-        return move_mdb_cursor(cursor, &key, MDB_SET_RANGE, direction, error);
-    }
-    MDB_val record;
-    return move_before(cursor, mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET_RANGE), error);
-}
-
 /* Looks among the long keys of the link, which is on the way to the key; if there is none, goes on
  * from the link in `entities`. */
 static int seek_through_link(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direction,
@@ -197,23 +186,35 @@ static inline bool was_compared(const pt_lmdb_cursor *cursor)
            !pt_lmdb_leaf_is_first(cursor->base.key.data, cursor->leaf_size);
 }
 
-/* Forward: moves to the first key >= `from`. Backward: to the last key < `from`. In the cursor's
- * direction the limit holds. */
-static int seek_in_tree(pt_lmdb_cursor *cursor, pt_slice from, pt_direction direction,
-                        pt_error *error)
+/* Not inlined, so that seek_in_tree need not save registers for it. */
+__attribute__((noinline)) static int seek_backward(pt_lmdb_cursor *cursor, pt_slice from,
+                                                   pt_error *error)
+{
+    if (from.size == 0) { /* LMDB has no empty key */
+        return end_without_position(cursor, MDB_NOTFOUND, error);
+    }
+    MDB_val key = pt_lmdb_val(from);
+    MDB_val record;
+    int mdb_rc = mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET_RANGE);
+    return verify_order(cursor, move_before(cursor, mdb_rc, error), from, PT_BACKWARD, error);
+}
+
+/* Within the limit, in the cursor's direction. Forward: moves to the first key >= `from`. Backward:
+ * to the last key < `from`. */
+static int seek_in_tree(pt_lmdb_cursor *cursor, pt_slice from, pt_error *error)
 {
     if (from.size > PT_LMDB_SHORT_KEY_MAX) {
-        return seek_long(cursor, from, direction, error);
+        return seek_long(cursor, from, cursor->direction, error);
     }
-    if (from.size != 0) {
-        int rc = seek_short(cursor, from, direction, error);
-        return direction == PT_FORWARD && was_compared(cursor)
-                   ? rc
-                   : verify_order(cursor, rc, from, direction, error);
+    if (cursor->direction == PT_BACKWARD) {
+        return seek_backward(cursor, from, error);
     }
-    MDB_val none = {0}; /* LMDB has no empty key */
-    return direction == PT_FORWARD ? move_mdb_cursor(cursor, &none, MDB_FIRST, direction, error)
-                                   : end_without_position(cursor, MDB_NOTFOUND, error);
+    MDB_val key = pt_lmdb_val(from);
+    int rc = move_mdb_cursor(cursor, &key, from.size != 0 ? MDB_SET_RANGE : MDB_FIRST, PT_FORWARD,
+                             error);
+    return from.size == 0 || was_compared(cursor)
+               ? rc
+               : verify_order(cursor, rc, from, PT_FORWARD, error);
 }
 
 /* --- Stepping in the tree --- */
@@ -425,38 +426,31 @@ static bool is_point(const pt_lmdb_cursor *cursor, pt_slice from)
            limit.data[from.size] == 0 && pt_slice_has_prefix(limit, from);
 }
 
-/* The tree need not be asked for a key that the tail has. */
-static int seek_one_key(pt_lmdb_cursor *cursor, pt_slice key, pt_error *error)
+/* Looks for the first node of a seek. True if the tree need not be asked, for a key that the tail
+ * has. */
+__attribute__((noinline)) static bool seek_in_tail(pt_lmdb_cursor *cursor, pt_slice from)
 {
     const pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(cursor->base.snapshot);
-    const pt_tail_node *node = pt_tail_find(snapshot->tail, key, snapshot->tail_end);
-    if (node == NULL) {
-        return seek_in_tree(cursor, key, PT_FORWARD, error);
-    }
-    lose_position(cursor);
-    if (!node->deletes) {
-        cursor->node = node;
-        cursor->hides = false;
-        show_node(cursor);
-    }
-    return SQLITE_OK;
-}
-
-__attribute__((noinline)) static int seek_beside_tail(pt_lmdb_cursor *cursor, pt_slice from,
-                                                      pt_error *error)
-{
-    const pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(cursor->base.snapshot);
+    const pt_lmdb_tail *tail = snapshot->tail;
     cursor->node = NULL;
     cursor->on_tail = false;
     if (is_point(cursor, from)) {
-        return seek_one_key(cursor, from, error);
+        const pt_tail_node *node = pt_tail_find(tail, from, snapshot->tail_end);
+        if (node == NULL) {
+            return false;
+        }
+        lose_position(cursor);
+        if (!node->deletes) {
+            cursor->node = node;
+            cursor->hides = false;
+            show_node(cursor);
+        }
+        return true;
     }
-    if (is_beside_no_node(cursor, from)) {
-        return seek_in_tree(cursor, from, cursor->direction, error);
+    if (!is_beside_no_node(cursor, from)) {
+        cursor->node = pt_tail_seek(tail, from, snapshot->tail_end, cursor->direction);
     }
-    cursor->node = pt_tail_seek(snapshot->tail, from, snapshot->tail_end, cursor->direction);
-    int rc = seek_in_tree(cursor, from, cursor->direction, error);
-    return rc == SQLITE_OK ? choose_place(cursor, error) : rc;
+    return false;
 }
 
 /* --- The methods --- */
@@ -472,9 +466,11 @@ int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice from, pt_slice limit,
     pt_lmdb_cursor_forget_leaf(cursor);
     cursor->direction = direction;
     cursor->limit = limit;
-    return pt_lmdb_own_snapshot(base->snapshot)->tail_end == 0
-               ? seek_in_tree(cursor, from, direction, error)
-               : seek_beside_tail(cursor, from, error);
+    if (pt_lmdb_own_snapshot(base->snapshot)->tail_end != 0 && seek_in_tail(cursor, from)) {
+        return SQLITE_OK;
+    }
+    int rc = seek_in_tree(cursor, from, error);
+    return cursor->node != NULL && rc == SQLITE_OK ? choose_place(cursor, error) : rc;
 }
 
 void pt_lmdb_cursor_narrow(pt_engine_cursor *base, pt_slice limit)

@@ -16,7 +16,8 @@
 #include "lmdb/state.h"
 
 struct pt_writer {
-    pt_lmdb_store *store;
+    pt_lmdb_store *store; /* this and the next one: pt_writer_head */
+    bool is_logged;
     MDB_txn *txn;
     pt_lmdb_outcome next; /* at first that of the commit before this transaction */
     pt_sync sync;         /* of its commit */
@@ -77,8 +78,19 @@ static bool follows_known_version(const pt_writer *writer)
 {
     const pt_format_state *state = &writer->next.state;
     const pt_lmdb_log *log = writer->store->log;
-    return log == NULL || (log->is_locked_blindly && state->log_id == 0) ||
+    return (log->is_locked_blindly && state->log_id == 0) ||
            memcmp(state->nonce, log->state.nonce, PT_FORMAT_NONCE_SIZE) == 0;
+}
+
+/* Not inlined: a private store has no log. */
+__attribute__((noinline)) static int start_from_log(pt_writer *writer, pt_error *error)
+{
+    if (!follows_known_version(writer)) {
+        return pt_error_set(error, SQLITE_BUSY,
+                            "store %Q was changed by another process; run the transaction again",
+                            writer->store->base.path);
+    }
+    return pt_log_has_tail(writer->store) ? write_tail(writer, error) : SQLITE_OK;
 }
 
 static int prepare_writer(pt_writer *writer, pt_error *error)
@@ -90,11 +102,7 @@ static int prepare_writer(pt_writer *writer, pt_error *error)
     pt_lmdb_tree_init(&writer->garbage, writer->txn, env->garbage);
     pt_lmdb_room_measure(&writer->room, env, writer->txn);
     int rc = start_from_committed(writer, error);
-    return rc == SQLITE_OK && !follows_known_version(writer)
-               ? pt_error_set(error, SQLITE_BUSY,
-                              "store %Q was changed by another process; run the transaction again",
-                              writer->store->base.path)
-               : rc;
+    return rc == SQLITE_OK && writer->store->log != NULL ? start_from_log(writer, error) : rc;
 }
 
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
@@ -129,9 +137,6 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_WRITING);
     rc = prepare_writer(begun, error);
-    if (rc == SQLITE_OK && pt_log_has_tail(store)) {
-        rc = write_tail(begun, error);
-    }
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(begun);
         return rc;
@@ -517,7 +522,7 @@ static int name_log(pt_writer *writer)
     pt_format_state *state = &writer->next.state;
     const pt_lmdb_log *log = writer->store->log;
     uint64_t before = state->log_id;
-    state->log_id = log != NULL ? log->next_id : 0;
+    state->log_id = log->next_id;
     state->sync = writer->sync;
     bool has_log = state->log_id != 0;
     return (before != 0) == has_log ? MDB_SUCCESS : mark_log(writer, has_log);
@@ -528,18 +533,34 @@ static uint64_t number_of_shown(const pt_writer *writer, const pt_commit *commit
 {
     const pt_format_state *state = &writer->next.state;
     const pt_lmdb_log *log = writer->store->log;
-    if (commit->catalog_changed || log == NULL || log->next_id == 0 ||
+    if (commit->catalog_changed || log->next_id == 0 ||
         writer->scattered != writer->tail_scattered || writer->bytes != writer->tail_bytes) {
         return pt_format_shown(mdb_txn_id(writer->txn), 0);
     }
     return log->chain.end != 0 ? pt_format_shown(state->version, log->chain.end) : state->shown;
 }
 
+/* Not inlined: a private store has no log. */
+__attribute__((noinline)) static int put_log(pt_writer *writer, const pt_commit *commit)
+{
+    writer->next.state.shown = number_of_shown(writer, commit);
+    return name_log(writer);
+}
+
 static int put_next_state(pt_writer *writer, const pt_commit *commit)
 {
     pt_format_state *state = &writer->next.state;
-    state->shown = number_of_shown(writer, commit);
-    state->version = mdb_txn_id(writer->txn);
+    uint64_t version = mdb_txn_id(writer->txn);
+    int mdb_rc = MDB_SUCCESS;
+    if (writer->store->log != NULL) {
+        mdb_rc = put_log(writer, commit);
+    } else {
+        state->shown = pt_format_shown(version, 0);
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    state->version = version;
     state->catalog_generation += commit->catalog_changed ? 1 : 0;
     if (commit->clock > state->clock) {
         state->clock = commit->clock;
@@ -548,10 +569,6 @@ static int put_next_state(pt_writer *writer, const pt_commit *commit)
         state->next_table_id = commit->next_table_id;
     }
     make_nonce(writer, state->nonce);
-    int mdb_rc = name_log(writer);
-    if (mdb_rc != MDB_SUCCESS) {
-        return mdb_rc;
-    }
     uint8_t bytes[PT_FORMAT_LOGGED_STATE_SIZE];
     size_t size = pt_format_write_state(state, bytes);
     return put_meta(writer, pt_format_state_key(), pt_slice_of(bytes, size));
@@ -615,8 +632,7 @@ static void note_commit(pt_lmdb_store *store, const pt_format_state *state)
     pt_dictionary_commit(store->base.dictionary);
     pt_lmdb_note_clock(store, state->clock);
     extend_file(store);
-    /* One that empties the log stands for many commits. */
-    if (++store->commits % COMMITS_BETWEEN_READER_CHECKS == 0 || pt_log_has_tail(store)) {
+    if (++store->commits % COMMITS_BETWEEN_READER_CHECKS == 0) {
         mdb_reader_check(store->env.env, NULL);
     }
 }
@@ -638,7 +654,9 @@ static int commit_txn(pt_writer *writer, pt_sync sync, pt_error *error)
         pthread_mutex_lock(&store->mutex);
         store->committed = writer->next;
         pthread_mutex_unlock(&store->mutex);
-        pt_log_note_lmdb_commit(store);
+        if (store->log != NULL) {
+            pt_log_note_lmdb_commit(store);
+        }
     }
     end_writer(writer, rc == SQLITE_OK ? PT_WRITER_COMMITTED : PT_WRITER_FAILED);
     return rc;

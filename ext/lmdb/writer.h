@@ -9,7 +9,13 @@
 #ifndef PT_LMDB_WRITER_H
 #define PT_LMDB_WRITER_H
 
-#include "store/engine.h"
+#include "lmdb/registry.h"
+
+/* What this writer begins with, and so does one that writes to the log (lmdb/logged_writer.h). */
+typedef struct pt_writer_head {
+    pt_lmdb_store *store;
+    bool is_logged;
+} pt_writer_head;
 
 int pt_lmdb_write_begin(pt_store *store, pt_writer **writer, pt_error *error);
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error);

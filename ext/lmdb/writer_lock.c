@@ -107,7 +107,8 @@ static void renew(pt_lmdb_store *store)
 /* First the queue, against the other sessions of this process; then the file, against other
  * processes. All sessions of a process lock the file through one descriptor, so the file's lock
  * does not keep them apart. */
-static int take_lock(pt_lmdb_store *store, pt_deadline deadline, bool checks_name, pt_error *error)
+__attribute__((always_inline)) static inline int
+take_lock(pt_lmdb_store *store, pt_deadline deadline, bool checks_name, pt_error *error)
 {
     int rc = pt_writer_queue_enter(&store->queue, deadline);
     if (rc != SQLITE_OK) {

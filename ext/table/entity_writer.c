@@ -323,12 +323,21 @@ static int put_entity(pt_table *table, const pt_entity_change *change, bool has_
     return rc == SQLITE_OK ? put_bag(table, change, ticks, error) : rc;
 }
 
+/* False if a write to the table has no rules to keep, which this finds out without looking for a
+ * batch. */
+static bool may_have_rules(const pt_table *table)
+{
+    return table->config.azure_limits || table->config.azure_batch ||
+           table->connection->may_have_batch;
+}
+
 static int remove_entity(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     /* Only now: in a move, the put counts as an operation of the batch when the removal is checked.
      */
-    int rc =
-        change->rules_checked ? SQLITE_OK : pt_entity_check_removal(table, *change->remove, error);
+    int rc = change->rules_checked || !may_have_rules(table)
+                 ? SQLITE_OK
+                 : pt_entity_check_removal(table, *change->remove, error);
     return rc == SQLITE_OK ? pt_session_remove(table->session, *change->remove, error) : rc;
 }
 
@@ -408,14 +417,6 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
                                : rc;
     }
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
-}
-
-/* False if a write to the table has no rules to keep, which this finds out without looking for a
- * batch. */
-static bool may_have_rules(const pt_table *table)
-{
-    return table->config.azure_limits || table->config.azure_batch ||
-           table->connection->may_have_batch;
 }
 
 static int write_entity(pt_table *table, const pt_entity_change *change, pt_error *error)

@@ -217,19 +217,25 @@ int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline)
  * Waking a thread takes longer than many commits do, and the lock would be idle meanwhile. So
  * within its slice of time the session that leaves may come back before the next one is awake.
  */
-void pt_writer_queue_leave(pt_writer_queue *queue)
+__attribute__((noinline)) static void call_next(pt_writer_queue *queue, pt_queue_place *next)
 {
-    pthread_mutex_lock(&queue->mutex);
-    pt_queue_place *next = queue->first;
-    queue->taken = false;
     bool is_over = monotonic_ns() - queue->passed_at >= SLICE_NS;
-    if (next != NULL && is_over) {
+    if (is_over) {
         grant(queue, next);
     }
     /* With the mutex held: afterwards the place may be gone. */
-    if (next != NULL && (is_over || !next->called)) {
+    if (is_over || !next->called) {
         next->called = true;
         pthread_cond_signal(&next->condition);
+    }
+}
+
+void pt_writer_queue_leave(pt_writer_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    queue->taken = false;
+    if (queue->first != NULL) {
+        call_next(queue, queue->first);
     }
     pthread_mutex_unlock(&queue->mutex);
 }
