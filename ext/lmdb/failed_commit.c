@@ -4,6 +4,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/log.h"
 #include "lmdb/page/page.h"
 #include "lmdb/state.h"
 
@@ -110,6 +111,7 @@ int pt_lmdb_judge_failed_commit(pt_lmdb_store *store, const pt_format_state *sta
     if (store->fd < 0 || sync != PT_SYNC_FULL || flush_file(store) == 0) {
         return SQLITE_OK;
     }
+    pt_log_distrust_base(store);
     return pt_error_set(error, SQLITE_IOERR,
                         "store %Q: the commit took place, but may be lost when the power fails "
                         "(%s); check the disk",

@@ -250,6 +250,17 @@ void pt_log_note_failure(pt_lmdb_store *store)
     atomic_store(&atomic_load(&store->word)->failed, true);
 }
 
+void pt_log_distrust_base(pt_lmdb_store *store)
+{
+    pt_lmdb_log *log = store->log;
+    if (log != NULL) {
+        log->seen = 0;
+    }
+    if (log != NULL && log->word != NULL) {
+        atomic_store(&log->word->failed, true);
+    }
+}
+
 bool pt_log_has_failed(const pt_lmdb_store *store)
 {
     return atomic_load_explicit(&atomic_load_explicit(&store->word, memory_order_relaxed)->failed,

@@ -141,6 +141,9 @@ void pt_log_mark_pending(pt_lmdb_store *store, bool pending);
 
 /* Nothing may be logged any more, by no process: the next commit goes to the file and ends it. */
 void pt_log_note_failure(pt_lmdb_store *store);
+/* A commit to the file is there and counts as failed: it may not be as durable as it says of
+ * itself. Nothing may be logged that follows it. */
+void pt_log_distrust_base(pt_lmdb_store *store);
 bool pt_log_has_failed(const pt_lmdb_store *store);
 
 /* --- For lmdb/log_reader.h, with the store's mutex --- */

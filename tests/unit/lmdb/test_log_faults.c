@@ -34,12 +34,18 @@ static void assert_seen(pt_store *store, const char *text, const char *expected)
     engine->snapshot_free(snapshot);
 }
 
+static int put_and_commit_as(pt_store *store, const char *record, const pt_commit *commit,
+                             pt_error *error)
+{
+    pt_writer *writer = begin_write(store);
+    put_text(writer, 1, "a", record);
+    return engine->write_commit(writer, commit, error);
+}
+
 static int put_and_commit(pt_store *store, const char *record, pt_error *error)
 {
     const pt_commit commit = {.sync = PT_SYNC_FULL, .clock = 5};
-    pt_writer *writer = begin_write(store);
-    put_text(writer, 1, "a", record);
-    return engine->write_commit(writer, &commit, error);
+    return put_and_commit_as(store, record, &commit, error);
 }
 
 /* xRollback. */
@@ -181,6 +187,69 @@ static void those_that_fail_hold_no_memory(void **state)
     engine->close(store);
 }
 
+/* --- A commit to the tree that may be lost --- */
+
+static int flushes_that_succeed = -1; /* before the others fail; -1: all do */
+
+#pragma GCC visibility push(default)
+
+int fdatasync(int fd)
+{
+    if (flushes_that_succeed == 0) {
+        errno = EIO;
+        return -1;
+    }
+    flushes_that_succeed -= flushes_that_succeed > 0;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+#pragma GCC visibility pop
+
+/* LMDB's commit is there, but its root page is not known to be on the disk. So it is no ground for
+ * durable commits in the log: they would be lost with it. */
+static void nothing_is_logged_on_a_commit_that_may_be_lost(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    lock_store(store);
+    flushes_that_succeed = 1;
+    lmdb_fail_at(LMDB_TXN_COMMIT_DONE, EIO, 0, 1);
+    assert_fails(put_and_commit(store, large_record(), &error), SQLITE_IOERR, "may be lost");
+    lmdb_forget_faults();
+    flushes_that_succeed = -1;
+    engine->unlock(store);
+    assert_seen(store, "a", large_record());
+    store_text(store, 1, "b", "later");
+    assert_false(pt_log_has_tail((pt_lmdb_store *)store));
+    store_text(store, 1, "b", "names the next log");
+    store_text(store, 1, "b", "is in it");
+    assert_true(pt_log_has_tail((pt_lmdb_store *)store));
+    engine->close(store);
+}
+
+/* xSync, DDL, and xSync fails, but is there: without a log, too, it can be undone. */
+static void one_that_may_be_lost_is_undone(void **state)
+{
+    (void)state;
+    const pt_commit ddl = {.sync = PT_SYNC_FULL, .clock = 6, .catalog_changed = true};
+    setenv("PTABLE_LOG", "never", 1);
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "old");
+    lock_store(store);
+    pt_snapshot *before = begin_snapshot(store);
+    assert_ok(put_and_commit(store, "new", &error));
+    flushes_that_succeed = 1;
+    lmdb_fail_at(LMDB_TXN_COMMIT_DONE, EIO, 0, 1);
+    assert_fails(put_and_commit_as(store, "newer", &ddl, &error), SQLITE_IOERR, "may be lost");
+    lmdb_forget_faults();
+    flushes_that_succeed = -1;
+    assert_ok(undo(store, before, &error));
+    engine->snapshot_free(before);
+    engine->unlock(store);
+    assert_seen(store, "a", "old");
+    engine->close(store);
+}
+
 /* Otherwise the kernel would kill it. */
 static void a_process_with_a_limit_goes_on_without_a_log(void **state)
 {
@@ -213,6 +282,8 @@ int main(void)
         store_test(one_that_cannot_be_undone_is_not_seen),
         store_test(those_undone_hold_no_memory),
         store_test(those_that_fail_hold_no_memory),
+        store_test(nothing_is_logged_on_a_commit_that_may_be_lost),
+        store_test(one_that_may_be_lost_is_undone),
         store_test(a_process_with_a_limit_goes_on_without_a_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
