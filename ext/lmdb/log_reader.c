@@ -88,6 +88,17 @@ static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int
                                                 : pt_log_fail(error, store->base.path, problem);
 }
 
+/* True if a process has died between writing a record and publishing it. While a writer lives that
+ * has one, it holds the lock: without a look at that, a commit that begins now would find the store
+ * locked by a reader. */
+static bool is_left(pt_lmdb_store *store, const pt_log_word *word)
+{
+    bool held = true;
+    return word != NULL && atomic_load(&word->pending) &&
+           pt_lock_look(store->fd, PT_LOCK_WRITER, &held) == 0 && !held &&
+           atomic_load(&word->pending);
+}
+
 /*
  * A process may have died between the commit of its main database and publishing its record. So
  * that the first view of this process shows what that main database says, the record is published
@@ -96,8 +107,7 @@ static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int
 static void publish_what_is_left(pt_lmdb_store *store)
 {
     pt_error ignored = PT_ERROR_NONE;
-    const pt_log_word *word = atomic_load(&store->word);
-    if (word == NULL || !atomic_load(&word->pending) ||
+    if (!is_left(store, atomic_load(&store->word)) ||
         pt_writer_queue_enter(&store->queue, 0) != SQLITE_OK) {
         return;
     }
@@ -109,7 +119,8 @@ static void publish_what_is_left(pt_lmdb_store *store)
     pt_error_clear(&ignored);
 }
 
-int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error)
+int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, uint64_t *word,
+                  pt_error *error)
 {
     bool may_write = !store->env.read_only;
     int rc = SQLITE_OK;
@@ -119,6 +130,7 @@ int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *
     } else {
         pthread_mutex_lock(&store->mutex);
         rc = attach_without_rights(store, state, &problem, error);
+        *word = pt_log_read_word(store); /* before another thread follows a writer, or none */
         pthread_mutex_unlock(&store->mutex);
     }
     if (problem != 0) {

@@ -13,9 +13,11 @@
 
 /*
  * Follows the log that a state names. SQLITE_BUSY: it has ended, so begin again with a newer state.
- * SQLITE_CANTOPEN: it is not there.
+ * SQLITE_CANTOPEN: it is not there. A process that may not write is given the *word that it goes
+ * by.
  */
-int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, pt_error *error);
+int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, uint64_t *word,
+                  pt_error *error);
 
 /*
  * The tail that follows the version of this state, retained, and read at least up to `end`.

@@ -217,8 +217,7 @@ static int follow_log(pt_lmdb_snapshot *snapshot, uint64_t attached, uint64_t *w
     if (!looks && attached == snapshot->state.log_id) {
         return SQLITE_OK;
     }
-    int rc = pt_log_attach(store, &snapshot->state, error);
-    *word = pt_log_read_word(store);
+    int rc = pt_log_attach(store, &snapshot->state, word, error);
     if (!looks) {
         return rc == SQLITE_OK ? SQLITE_BUSY : rc;
     }

@@ -493,6 +493,7 @@ static void copies_of_followers_are_equal(void **state)
         }
     }
     if (is_open()) {
+        touch_written();
         run_sql(writers[writer], "COMMIT");
     }
     follow_committed(AFTER_COMMITS);

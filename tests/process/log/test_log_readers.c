@@ -309,6 +309,98 @@ static void a_log_that_begins_again_beside_a_reader_without_rights(void **state)
     close_database(db);
 }
 
+/* --- Threads without rights --- */
+
+static int be_counter(const char *path)
+{
+    char sign;
+    use_log(MANY);
+    sqlite3 *db = try_open(path);
+    while (db != NULL && read_all(STDIN_FILENO, &sign, 1)) {
+        sign = code_of(db, "UPDATE t SET V = V + 1") == SQLITE_OK ? 'g' : 'b';
+        write_all(STDOUT_FILENO, &sign, 1);
+    }
+    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
+}
+
+/* A process that counts in the log: it is killed, and leaves the log, or closes the store. */
+static void count_on(const char *path, int round)
+{
+    enum { TIMES = 5, STOPPED_ONCE_IN = 4 };
+    child counter = start_child("counter", (const char *const[]){path, NULL});
+    for (int i = 0; i < TIMES; i++) {
+        char sign = 'u';
+        assert_true(write_all(counter.to, &sign, 1));
+        assert_true(read_all(counter.from, &sign, 1));
+        assert_int_equal(sign, 'g');
+        atomic_fetch_add(&ours->acknowledged, 1);
+    }
+    if (round % STOPPED_ONCE_IN == 0) {
+        stop_child(&counter);
+    } else {
+        kill_child(&counter);
+    }
+}
+
+static void open_without_rights(const char *folder, reader readers[], sqlite3 **db)
+{
+    enum { ANOTHER_USER = 12346 };
+    char path[PATH_SIZE];
+    path_in(folder, "one.ptable-lock", path);
+    assert_int_equal(chmod(path, 0666), 0);
+    path_in(folder, "one.ptable", path);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    *db = open_database(folder, "reader.db");
+    assert_int_equal(seteuid(ANOTHER_USER), 0);
+    int code = code_of(*db, "SELECT V FROM t");
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(code, SQLITE_OK);
+    assert_int_equal(code_of(*db, "UPDATE t SET V = 0"), SQLITE_READONLY);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = (reader){.folder = folder};
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    }
+}
+
+/* While writers come and go, one thread finds that a writer has gone, and another one is about to
+ * read what that writer has published. */
+static void threads_without_rights_see_what_is_acknowledged(void **state)
+{
+    reader readers[READERS];
+    char path[PATH_SIZE];
+    int64_t reads = 0;
+    int64_t rounds = setting("N", DEFAULT_ROUNDS);
+    if (geteuid() != 0) {
+        skip();
+    }
+    use_no_log(); /* of our own */
+    *ours = (board){0};
+    sqlite3 *db = open_database(*state, "reader.db");
+    run(db, TABLE "; INSERT INTO t VALUES('p', 'a', 0)");
+    close_database(db);
+    path_in(*state, "writer.db", path);
+    db = open_database(*state, "writer.db");
+    run(db, TABLE);
+    close_database(db);
+    open_without_rights(*state, readers, &db);
+    for (int64_t i = 0; i < rounds; i++) {
+        count_on(path, (int)i);
+    }
+    atomic_store(&ours->done, true);
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(readers[i].thread, NULL);
+        reads += readers[i].reads;
+        if (readers[i].expected != 0) {
+            fail_msg("%lld was acknowledged, and a reader saw %lld %s",
+                     (long long)readers[i].expected, (long long)readers[i].seen, readers[i].text);
+        }
+    }
+    assert_number(db, atomic_load(&ours->acknowledged), "SELECT V FROM t");
+    close_database(db);
+    printf("# %lld reads without rights\n", (long long)reads);
+}
+
 static int share_board(void **state)
 {
     (void)state;
@@ -321,10 +413,14 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "logger") == 0) {
         return be_logger(argv[2]);
     }
+    if (argc == 3 && strcmp(argv[1], "counter") == 0) {
+        return be_counter(argv[2]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_acknowledged_is_seen),
         folder_test(a_log_that_another_reader_opens_meanwhile),
         folder_test(a_log_that_begins_again_beside_a_reader_without_rights),
+        folder_test(threads_without_rights_see_what_is_acknowledged),
     };
     return cmocka_run_group_tests(tests, share_board, NULL);
 }
