@@ -73,19 +73,14 @@ static int start_from_committed(pt_writer *writer, pt_error *error)
 }
 
 /* The commit will end what is in a log that follows this version. So it must be the version that
- * was looked at when the store was locked, or nothing is lost. */
-static bool follows_known_version(const pt_writer *writer)
+ * was looked at when the store was locked, or nothing is lost. Not inlined: a private store has no
+ * log. */
+__attribute__((noinline)) static int start_from_log(pt_writer *writer, pt_error *error)
 {
     const pt_format_state *state = &writer->next.state;
     const pt_lmdb_log *log = writer->store->log;
-    return (log->is_locked_blindly && state->log_id == 0) ||
-           memcmp(state->nonce, log->state.nonce, PT_FORMAT_NONCE_SIZE) == 0;
-}
-
-/* Not inlined: a private store has no log. */
-__attribute__((noinline)) static int start_from_log(pt_writer *writer, pt_error *error)
-{
-    if (!follows_known_version(writer)) {
+    if ((!log->is_locked_blindly || state->log_id != 0) &&
+        memcmp(state->nonce, log->state.nonce, PT_FORMAT_NONCE_SIZE) != 0) {
         return pt_error_set(error, SQLITE_BUSY,
                             "store %Q was changed by another process; run the transaction again",
                             writer->store->base.path);
@@ -516,18 +511,6 @@ static int mark_log(pt_writer *writer, bool has_log)
                : mdb_rc;
 }
 
-/* In the state, and in the header if there is one. */
-static int name_log(pt_writer *writer)
-{
-    pt_format_state *state = &writer->next.state;
-    const pt_lmdb_log *log = writer->store->log;
-    uint64_t before = state->log_id;
-    state->log_id = log->next_id;
-    state->sync = writer->sync;
-    bool has_log = state->log_id != 0;
-    return (before != 0) == has_log ? MDB_SUCCESS : mark_log(writer, has_log);
-}
-
 /* `state` is still that of the version before, whose log is now in the tree. */
 static uint64_t number_of_shown(const pt_writer *writer, const pt_commit *commit)
 {
@@ -540,31 +523,30 @@ static uint64_t number_of_shown(const pt_writer *writer, const pt_commit *commit
     return log->chain.end != 0 ? pt_format_shown(state->version, log->chain.end) : state->shown;
 }
 
-/* Not inlined: a private store has no log. */
+/* Names the log in the state, and marks the header if it must. Not inlined: a private store has no
+ * log. */
 __attribute__((noinline)) static int put_log(pt_writer *writer, const pt_commit *commit)
 {
-    writer->next.state.shown = number_of_shown(writer, commit);
-    return name_log(writer);
+    pt_format_state *state = &writer->next.state;
+    bool had_log = state->log_id != 0;
+    state->shown = number_of_shown(writer, commit);
+    state->log_id = writer->store->log->next_id;
+    state->sync = writer->sync;
+    bool has_log = state->log_id != 0;
+    return had_log == has_log ? MDB_SUCCESS : mark_log(writer, has_log);
 }
 
 static int put_next_state(pt_writer *writer, const pt_commit *commit)
 {
     pt_format_state *state = &writer->next.state;
-    uint64_t version = mdb_txn_id(writer->txn);
-    int mdb_rc = MDB_SUCCESS;
-    if (writer->store->log != NULL) {
-        mdb_rc = put_log(writer, commit);
-    } else {
-        state->shown = pt_format_shown(version, 0);
-    }
+    int mdb_rc = writer->store->log != NULL ? put_log(writer, commit) : MDB_SUCCESS;
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    state->version = version;
+    state->version = mdb_txn_id(writer->txn);
+    state->shown = writer->store->log != NULL ? state->shown : pt_format_shown(state->version, 0);
     state->catalog_generation += commit->catalog_changed ? 1 : 0;
-    if (commit->clock > state->clock) {
-        state->clock = commit->clock;
-    }
+    state->clock = commit->clock > state->clock ? commit->clock : state->clock;
     if (commit->next_table_id > state->next_table_id) {
         state->next_table_id = commit->next_table_id;
     }
