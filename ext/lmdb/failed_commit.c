@@ -49,6 +49,13 @@ static bool commit_took_place(pt_lmdb_store *store, const pt_format_state *state
     return found;
 }
 
+static int flush_file(const pt_lmdb_store *store)
+{
+    int fd;
+    mdb_env_get_fd(store->env.env, &fd);
+    return fdatasync(fd);
+}
+
 /*
  * LMDB has put back the older number of the root page that it could not write, but not the older
  * roots: they are those of the commit that failed, or a part of them. Nobody reads them, as the
@@ -84,17 +91,15 @@ static void go_on_after_failed_root(pt_lmdb_store *store, const pt_format_state 
 {
     MDB_envinfo info;
     put_back_roots(store, state);
+    /* Until it is overwritten, the disk may have the new root page: then what is logged from now on
+     * would not follow the newest version that the next one finds. */
+    if (flush_file(store) != 0) {
+        pt_log_distrust_base(store);
+    }
     mdb_env_info(store->env.env, &info);
     if (info.me_last_txnid + 1 == state->version && pt_lmdb_env_clear_failure(&store->env)) {
         atomic_store(&store->broken, false);
     }
-}
-
-static int flush_file(const pt_lmdb_store *store)
-{
-    int fd;
-    mdb_env_get_fd(store->env.env, &fd);
-    return fdatasync(fd);
 }
 
 int pt_lmdb_judge_failed_commit(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,

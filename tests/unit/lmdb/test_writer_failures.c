@@ -18,6 +18,7 @@ typedef enum disk_fault {
     ROOT_PAGE_FAULT,
     ROOT_PAGE_TAKEN_BACK_FAULT, /* it is written, reported as not, and LMDB puts the old number back
                                  */
+    ROOT_PAGE_TAKEN_BACK_AND_SYNC_FAULT, /* and nothing can be synced from then on */
     ROOT_PAGE_DONE_FAULT,     /* it is written, reported as not, and LMDB cannot put the old back */
     ROOT_PAGE_AND_SYNC_FAULT, /* nor can anything be synced from then on */
     SYNC_FAULT,
@@ -40,7 +41,10 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
         return -1;
     }
     ssize_t written = syscall(SYS_pwrite64, fd, bytes, size, offset);
-    if (armed_fault == ROOT_PAGE_TAKEN_BACK_FAULT && is_root_page(offset)) {
+    bool taken_back = armed_fault == ROOT_PAGE_TAKEN_BACK_FAULT ||
+                      armed_fault == ROOT_PAGE_TAKEN_BACK_AND_SYNC_FAULT;
+    if (taken_back && is_root_page(offset)) {
+        sync_fails = armed_fault == ROOT_PAGE_TAKEN_BACK_AND_SYNC_FAULT;
         armed_fault = NO_FAULT;
         errno = EIO;
         return -1;
@@ -289,6 +293,32 @@ static void log_that_cannot_be_written_to_the_tree_is_read(void **state)
     assert_seen(store, large_record(RECORD_SIZE + MANY - 1));
     engine->snapshot_free(open);
     engine->close(store);
+    setenv("PTABLE_LOG", "never", 1);
+}
+
+/* The disk may have the root page of the commit that failed, until the older one is on the disk
+ * again. Commits in the log would be lost if the next one to open the store found it. */
+static void nothing_is_logged_while_a_root_page_may_come_back(void **state)
+{
+    (void)state;
+    static const disk_fault faults[] = {ROOT_PAGE_TAKEN_BACK_FAULT,
+                                        ROOT_PAGE_TAKEN_BACK_AND_SYNC_FAULT};
+    setenv("PTABLE_LOG", "always", 1);
+    for (int i = 0; i < 2; i++) {
+        pt_store *store = open_store(fixture_path);
+        store_text(store, 1, "a", "one"); /* names the log */
+        store_text(store, 1, "a", "two");
+        armed_fault = faults[i];
+        check_failing_commit(store, SQLITE_IOERR, "committing");
+        armed_fault = NO_FAULT;
+        sync_fails = false;
+        assert_seen(store, "two");
+        uint32_t before = log_end(store);
+        store_text(store, 1, "a", "three");
+        assert_int_equal(log_end(store) > before, i == 0);
+        assert_seen(store, "three");
+        engine->close(store);
+    }
     setenv("PTABLE_LOG", "never", 1);
 }
 
@@ -542,6 +572,7 @@ int main(void)
         store_test(failing_root_page_is_recovered_from),
         store_test(failing_root_page_is_no_damage),
         store_test(log_that_cannot_be_written_to_the_tree_is_read),
+        store_test(nothing_is_logged_while_a_root_page_may_come_back),
         store_test(commit_that_took_place_is_no_failure),
         store_test(commit_that_may_be_lost_is_a_failure),
         store_test(writer_dead_in_its_last_step_stops_nobody),
