@@ -117,7 +117,7 @@ int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
 
 /* --- After a failed write --- */
 
-enum { FIRST_OF_NEXT_FORMAT = 70 }; /* 0.9.70 is what the development of 1.0 calls itself */
+enum { FIRST_UNTRIED_PATCH = 70 }; /* 0.9.70 is what the development of 1.0 calls itself */
 
 #define LMDB_HAS_FAILED 0x80000000U
 
@@ -158,7 +158,7 @@ bool pt_lmdb_env_clear_failure(const pt_lmdb_env *env)
     int minor;
     int patch;
     mdb_version(&major, &minor, &patch);
-    if (major != 0 || minor != 9 || patch >= FIRST_OF_NEXT_FORMAT || !has_flags_in_head(env->env)) {
+    if (major != 0 || minor != 9 || patch >= FIRST_UNTRIED_PATCH || !has_flags_in_head(env->env)) {
         return false;
     }
     env_head head = read_head(env->env);
