@@ -278,6 +278,15 @@ static void flush_left(pt_lmdb_store *store)
     }
 }
 
+/* A process has died in a commit to the file, or may have: LMDB's root page, which says how durable
+ * it is, may be in memory only. */
+static void flush_base(pt_lmdb_store *store)
+{
+    if (fdatasync(store->fd) != 0) {
+        pt_log_note_failure(store);
+    }
+}
+
 /* Takes over what is published, with the store's mutex. */
 static void take_over(pt_lmdb_store *store, const pt_lmdb_tail *tail)
 {
@@ -301,6 +310,9 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     /* A writer that died after LMDB's commit has left the word of the version before. */
     if (!left && end == log->chain.end && pt_log_word_is_of(published, log->state.version)) {
         return SQLITE_OK;
+    }
+    if (!pt_log_word_is_of(published, log->state.version)) {
+        flush_base(store);
     }
     pt_lmdb_tail *tail = pt_log_newest_tail(store, &log->state);
     if (tail == NULL) {
@@ -513,6 +525,7 @@ static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *dam
     pt_log_follow(store, state->log_id, log->word);
     log->state = *state;
     log->seen = 0; /* whoever locks the store first looks at all of this again */
+    flush_base(store);
     if (!*damaged) {
         clear_rest(store, tail);
     }

@@ -27,6 +27,7 @@ typedef enum disk_fault {
 
 static disk_fault armed_fault;
 static bool sync_fails;
+static int data_flushes; /* of the store's file */
 
 /* LMDB writes its root pages, and only them, from the middle of a page on. */
 static bool is_root_page(off_t offset)
@@ -64,6 +65,10 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 
 int fdatasync(int fd)
 {
+    struct stat flushed;
+    struct stat file;
+    data_flushes += fixture_path[0] != 0 && fstat(fd, &flushed) == 0 &&
+                    stat(fixture_path, &file) == 0 && flushed.st_ino == file.st_ino;
     if (armed_fault == SYNC_FAULT || sync_fails) {
         errno = EIO;
         return -1;
@@ -344,12 +349,11 @@ static void commit_that_may_be_lost_is_a_failure(void **state)
     engine->close(store);
 }
 
-static int die_in_commit(void)
+static int die_in_commit_as(const pt_commit *commit)
 {
     pt_error error = PT_ERROR_NONE;
     pt_store *store;
     pt_writer *writer;
-    pt_commit commit = {.sync = PT_SYNC_FULL};
     test_key key = key_of(1, "b");
     if (engine->open(fixture_path, 0, &store, &error) != SQLITE_OK ||
         engine->lock(store, 0, &error) != SQLITE_OK ||
@@ -358,8 +362,55 @@ static int die_in_commit(void)
         return 1;
     }
     armed_fault = DEATH_AT_ROOT_PAGE;
-    engine->write_commit(writer, &commit, &error);
+    engine->write_commit(writer, commit, &error);
     return 2;
+}
+
+static int die_in_commit(void)
+{
+    const pt_commit commit = {.sync = PT_SYNC_FULL};
+    return die_in_commit_as(&commit);
+}
+
+static int die_in_commit_to_tree(void)
+{
+    const pt_commit commit = {.sync = PT_SYNC_FULL, .catalog_changed = true};
+    return die_in_commit_as(&commit);
+}
+
+/* It names a log first. */
+static int log_and_die_in_commit(void)
+{
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    store_text(store, 1, "a", "two");
+    return die_in_commit_to_tree();
+}
+
+/* A process that dies while LMDB writes a root page may leave it in memory only. The next commit to
+ * the log must not be durable before what it follows is. */
+static void root_page_that_the_dead_have_left_is_flushed(void **state)
+{
+    (void)state;
+    setenv("PTABLE_LOG", "always", 1);
+    for (int alone = 0; alone < 2; alone++) {
+        pt_store *store = open_store(fixture_path);
+        store_text(store, 1, "a", "one"); /* names the log */
+        store_text(store, 1, "a", "two");
+        if (alone) {
+            engine->close(store);
+        }
+        await_child(start_child(alone ? log_and_die_in_commit : die_in_commit_to_tree));
+        data_flushes = 0;
+        if (alone) {
+            store = open_store(fixture_path);
+        }
+        store_text(store, 1, "a", "three");
+        assert_true(log_end(store) != 0);
+        assert_true(data_flushes > 0);
+        engine->close(store);
+    }
+    setenv("PTABLE_LOG", "never", 1);
 }
 
 /* The root page is written, but LMDB's lock file does not yet say so. */
@@ -576,6 +627,7 @@ int main(void)
         store_test(commit_that_took_place_is_no_failure),
         store_test(commit_that_may_be_lost_is_a_failure),
         store_test(writer_dead_in_its_last_step_stops_nobody),
+        store_test(root_page_that_the_dead_have_left_is_flushed),
         store_test(used_up_map_still_allows_deletes),
         store_test(used_up_map_still_allows_to_take_back),
         store_test(used_up_map_still_allows_drops),
