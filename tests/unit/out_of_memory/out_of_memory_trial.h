@@ -235,6 +235,12 @@ static void settle(memory_trial *trial, const char *step, bool was_open)
                         "DELETE FROM Plain WHERE 0"); /* which another's reading may hinder */
     }
     bool equal = states_are_equal(trial);
+    if (!was_open && !open && !equal && trial->model.held != NULL) {
+        /* A write that failed has read anew what others have committed, beside the open statement.
+         */
+        follow_on_model(trial, "DELETE FROM W WHERE 0");
+        equal = states_are_equal(trial);
+    }
     if (!was_open && open) {
         follow_on_model(trial, step);
     } else if (was_open && !open) {
