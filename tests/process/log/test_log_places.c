@@ -323,6 +323,43 @@ static void a_copy_of_an_open_store_needs_the_log(void **state)
     close_database(other);
 }
 
+/* Puts and deletions of entities with short keys, long keys, and large values, over what the tree
+ * has and over nothing, and a table of which the log leaves nothing. */
+static void a_backup_has_every_kind_of_write_of_the_log(void **state)
+{
+    const scene *all = *state;
+    static const char all_rows[] =
+        "SELECT sum(V * length(RowKey)) + 7 * count(*) + sum(length(Data)) FROM w";
+    sqlite3 *db = open_database(all->folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE w USING ptable(V Int32, Data String, store='" STORE "');"
+            "CREATE VIRTUAL TABLE emptied USING ptable(V Int32, store='" STORE "')");
+    run(db, "INSERT INTO w VALUES ('p', '1', 1, 'x'), ('p', '2', 2, 'x'), ('p', '3', 3, 'x'),"
+            "  ('p', printf('a%%0700d', 1), 4, 'x'), ('p', printf('b%%0700d', 1), 5, 'x'),"
+            "  ('p', 'large', 6, printf('%%040000d', 1));"
+            "INSERT INTO emptied VALUES ('p', '1', 1)");
+    run(db, "INSERT INTO pt_tables(TableName, Store) VALUES ('Other', '" STORE "')");
+    assert_number(db, 0, "SELECT Logged FROM pt_stores");
+    run(db, "UPDATE w SET V = 20 WHERE RowKey = '2'; DELETE FROM w WHERE RowKey = '3';"
+            "UPDATE w SET V = 40 WHERE RowKey GLOB 'a*'; DELETE FROM w WHERE RowKey GLOB 'b*';"
+            "INSERT INTO w VALUES ('p', printf('c%%0700d', 1), 7, 'x'), ('p', '9', 8, 'x');"
+            "DELETE FROM w WHERE RowKey = 'large';"
+            "INSERT INTO w VALUES ('p', 'larger', 9, printf('%%050000d', 1));"
+            "INSERT INTO emptied VALUES ('p', '2', 2); DELETE FROM emptied");
+    assert_number(db, 1, "SELECT Logged > 5 FROM pt_stores");
+    int64_t expected = number(db, all_rows);
+    run(db, "SELECT pt_backup('" STORE "', 'backup.ptable')");
+    close_database(db);
+    sqlite3 *other = open_database("", ":memory:");
+    run(other,
+        "CREATE VIRTUAL TABLE w USING ptable(V Int32, Data String, store='%s/backup.ptable')",
+        all->folder);
+    assert_number(other, expected, all_rows);
+    assert_number(other, 6, "SELECT Entities FROM pt_tables WHERE TableName = 'w'");
+    assert_number(other, 0, "SELECT Entities FROM pt_tables WHERE TableName = 'emptied'");
+    assert_number(other, 1, "SELECT pt_check('%s/backup.ptable') = 'ok'", all->folder);
+    close_database(other);
+}
+
 static void the_files_have_the_permissions_of_the_store(void **state)
 {
     const scene *all = *state;
@@ -406,6 +443,7 @@ int main(int argc, char **argv)
         scene_test(a_store_that_is_older_than_its_log_is_refused),
         scene_test(a_log_that_is_deleted_while_open_loses_nothing),
         scene_test(a_copy_of_an_open_store_needs_the_log),
+        scene_test(a_backup_has_every_kind_of_write_of_the_log),
         scene_test(the_files_have_the_permissions_of_the_store),
         scene_test(a_stale_log_is_removed),
         scene_test(compacting_begins_again),
