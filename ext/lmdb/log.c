@@ -268,7 +268,8 @@ bool pt_log_has_failed(const pt_lmdb_store *store)
 }
 
 /* A record that a process left behind: what its commit asked for is not known to have been done,
- * and it is shown from now on. */
+ * and it is shown from now on. Or the process had made it void, and others see now that it is not
+ * there. */
 static void flush_left(pt_lmdb_store *store)
 {
     if (pt_log_file_flush(pt_log_fd(store->log)) == 0) {
@@ -328,7 +329,7 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (tail->chain.end > end) {
+    if (left) {
         flush_left(store); /* if that fails, the next commit writes it to the tree */
     }
     take_over(store, tail);
@@ -490,13 +491,10 @@ void pt_log_publish(pt_lmdb_store *store)
 /* If that fails, the next commit ends the log. */
 static void clear_rest(pt_lmdb_store *store, const pt_lmdb_tail *tail)
 {
-    bool cleared;
-    if (pt_log_clear_rest(pt_log_fd(store->log), tail, &cleared) != 0) {
+    if (pt_log_clear_rest(pt_log_fd(store->log), tail) != 0) {
         pt_log_note_failure(store);
     }
-    if (tail->chain.end != 0 || cleared) {
-        flush_left(store);
-    }
+    flush_left(store);
 }
 
 static int recover(pt_lmdb_store *store, const pt_format_state *state, bool *damaged,

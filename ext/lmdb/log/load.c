@@ -112,21 +112,19 @@ int pt_log_load_all(int fd, const char *path, pt_lmdb_tail *tail, bool *damaged,
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
 }
 
-int pt_log_clear_rest(int fd, const pt_lmdb_tail *tail, bool *cleared)
+int pt_log_clear_rest(int fd, const pt_lmdb_tail *tail)
 {
     uint32_t end = tail->chain.end;
     uint8_t *bytes = sqlite3_malloc64(PT_LOG_ROOM - end);
     size_t got = 0;
     size_t at = 0;
     size_t size;
-    *cleared = false;
     if (bytes == NULL) {
         return ENOMEM;
     }
     int problem = pt_log_file_read(fd, end, bytes, PT_LOG_ROOM - end, &got);
     while (problem == 0 && pt_log_find_beyond(pt_slice_of(bytes, got), &tail->chain, &at, &size)) {
         problem = pt_log_file_void(fd, end + (uint32_t)at);
-        *cleared = true;
         at += size;
     }
     sqlite3_free(bytes);

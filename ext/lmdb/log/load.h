@@ -18,8 +18,7 @@ int pt_log_load_up_to(int fd, const char *path, pt_lmdb_tail *tail, uint32_t end
 int pt_log_load_all(int fd, const char *path, pt_lmdb_tail *tail, bool *damaged, pt_error *error);
 
 /* Makes records void that verify further on: a power failure has taken one before them. Otherwise
- * they would come back if the same one were written again. *cleared: there were some. Returns 0 or
- * errno. */
-int pt_log_clear_rest(int fd, const pt_lmdb_tail *tail, bool *cleared);
+ * they would come back if the same one were written again. Returns 0 or errno. */
+int pt_log_clear_rest(int fd, const pt_lmdb_tail *tail);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "lmdb/log.h"
 
@@ -190,11 +191,15 @@ static void those_that_fail_hold_no_memory(void **state)
 /* --- A commit to the tree that may be lost --- */
 
 static int flushes_that_succeed = -1; /* before the others fail; -1: all do */
+static ino_t counted_file;
+static int flushes_counted; /* of it */
 
 #pragma GCC visibility push(default)
 
 int fdatasync(int fd)
 {
+    struct stat file;
+    flushes_counted += counted_file != 0 && fstat(fd, &file) == 0 && file.st_ino == counted_file;
     if (flushes_that_succeed == 0) {
         errno = EIO;
         return -1;
@@ -250,6 +255,28 @@ static void one_that_may_be_lost_is_undone(void **state)
     engine->close(store);
 }
 
+/* It has made its record void, and died before that was flushed: a power failure would bring the
+ * record back, after others have seen that it is not there. */
+static void a_void_of_the_dead_is_flushed(void **state)
+{
+    (void)state;
+    struct stat file;
+    pt_store *store = open_with_log();
+    assert_int_equal(fstat(pt_log_fd(log_of(store)), &file), 0);
+    counted_file = file.st_ino;
+    flushes_counted = 0;
+    lock_store(store);
+    engine->unlock(store);
+    assert_int_equal(flushes_counted, 0);
+    pt_log_mark_pending((pt_lmdb_store *)store, true); /* as a dead process would leave it */
+    lock_store(store);
+    engine->unlock(store);
+    assert_int_equal(flushes_counted, 1);
+    counted_file = 0;
+    assert_seen(store, "a", "old");
+    engine->close(store);
+}
+
 /* Otherwise the kernel would kill it. */
 static void a_process_with_a_limit_goes_on_without_a_log(void **state)
 {
@@ -284,6 +311,7 @@ int main(void)
         store_test(those_that_fail_hold_no_memory),
         store_test(nothing_is_logged_on_a_commit_that_may_be_lost),
         store_test(one_that_may_be_lost_is_undone),
+        store_test(a_void_of_the_dead_is_flushed),
         store_test(a_process_with_a_limit_goes_on_without_a_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
