@@ -162,11 +162,52 @@ static void tables_without_keys_are_known(void **state)
     pt_tail_release(NULL);
 }
 
+/* Also those that the quick look at bits, which comes first, takes for keys of the tail. */
+static void other_keys_are_not_found(void **state)
+{
+    (void)state;
+    enum { INSERTED = 300, ABSENT_KEYS = 100000 };
+    const pt_log_chain chain = {.version = 1};
+    pt_lmdb_tail *tail = pt_tail_new(1, &chain);
+    for (int i = 0; i < INSERTED + ABSENT_KEYS; i++) {
+        const uint8_t key[] = {5, (uint8_t)i, (uint8_t)(i >> 8), (uint8_t)(i >> 16)};
+        pt_slice slice = pt_slice_of(key, sizeof key);
+        if (i < INSERTED) {
+            pt_tail_insert(tail, pt_tail_make(tail, slice, (pt_slice){0}, false), 8);
+        }
+        assert_int_equal(pt_tail_find(tail, slice, 8) != NULL, i < INSERTED);
+    }
+    pt_tail_release(tail);
+}
+
+static void add_commit_of_clock(pt_lmdb_tail *tail, int64_t clock)
+{
+    pt_tail_row row;
+    pt_log_chain after = tail->chain;
+    after.end += 8;
+    assert_true(pt_tail_row_begin(tail, &row));
+    pt_tail_add_commit(tail, &row, &after, clock);
+}
+
+static void the_clock_never_falls(void **state)
+{
+    (void)state;
+    const pt_log_chain chain = {.version = 1};
+    pt_lmdb_tail *tail = pt_tail_new(1, &chain);
+    add_commit_of_clock(tail, 5);
+    add_commit_of_clock(tail, 0);
+    assert_int_equal(pt_tail_clock(tail, 8), 5);
+    assert_int_equal(pt_tail_clock(tail, 16), 5);
+    pt_tail_release(tail);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(views_are_those_of_the_model),
         cmocka_unit_test(tables_without_keys_are_known),
+        cmocka_unit_test(other_keys_are_not_found),
+        cmocka_unit_test(the_clock_never_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
