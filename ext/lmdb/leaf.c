@@ -196,7 +196,8 @@ void pt_lmdb_leaf_fence(pt_lmdb_leaf *leaf, pt_slice key)
     leaf->hidden = (uint16_t)(all - leaf->left);
     /* Steps prefetch up to the fence only. */
     const uint8_t *slot = leaf->slot + (ptrdiff_t)leaf->left * leaf->stride;
-    for (unsigned ahead = 1; ahead <= leaf->ahead && ahead <= leaf->hidden; ahead++) {
+    unsigned behind = leaf->hidden < leaf->ahead ? leaf->hidden : leaf->ahead;
+    for (; behind != 0; behind--) {
         slot += leaf->stride;
         pt_lmdb_leaf_prefetch_entry(leaf, slot);
     }
