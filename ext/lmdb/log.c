@@ -122,9 +122,12 @@ void pt_log_unlock(pt_lmdb_store *store)
 bool pt_log_look_for_room(pt_lmdb_store *store)
 {
     enum { LEAST_ROOM = 64 << 20 };
-    MDB_envinfo info;
+    MDB_envinfo info = {0};
     struct statvfs disk;
+    /* No transaction may be open here. With the mutex no other thread closes the environment. */
+    pthread_mutex_lock(&store->mutex);
     mdb_env_info(store->env.env, &info);
+    pthread_mutex_unlock(&store->mutex);
     store->log->has_room = info.me_mapsize / store->env.page_size >
                                info.me_last_pgno + LEAST_ROOM / store->env.page_size &&
                            fstatvfs(store->fd, &disk) == 0 &&

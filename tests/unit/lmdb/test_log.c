@@ -4,6 +4,7 @@
  */
 #include "fixtures/store_fixture.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -145,6 +146,23 @@ int fcntl(int fd, int command, ...)
     }
     int result = (int)syscall(SYS_fcntl, fd, command, argument);
     return result;
+}
+
+/* The store whose environment may be closed by another thread, unless a transaction of it is open
+ * or its mutex is held. */
+static pt_lmdb_store *watched;
+static bool could_be_closed;
+
+int mdb_env_info(MDB_env *env, MDB_envinfo *info)
+{
+    int (*next)(MDB_env *, MDB_envinfo *);
+    *(void **)&next = dlsym(RTLD_NEXT, "mdb_env_info");
+    if (watched != NULL && atomic_load(&watched->active) == 0 &&
+        pthread_mutex_trylock(&watched->mutex) == 0) {
+        could_be_closed = true;
+        pthread_mutex_unlock(&watched->mutex);
+    }
+    return next(env, info);
 }
 
 #pragma GCC visibility pop
@@ -466,6 +484,21 @@ static void the_next_writer_sets_a_word_that_was_left(void **state)
 
 /* --- After a crash --- */
 
+/* When another process has committed to the tree, say. */
+static void the_environment_cannot_be_closed_while_it_is_looked_at(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    store_text(store, 1, "a", "1");
+    watched = own(store);
+    watched->log->seen = 0;
+    store_text(store, 1, "a", "2");
+    watched = NULL;
+    assert_false(could_be_closed);
+    assert_seen(store, "a", "2");
+    engine->close(store);
+}
+
 static void what_is_left_is_read(void **state)
 {
     (void)state;
@@ -694,6 +727,7 @@ int main(void)
         store_test(a_second_commit_takes_the_place_of_the_first),
         store_test(a_commit_is_undone_after_a_second_one_has_failed),
         store_test(the_next_writer_sets_a_word_that_was_left),
+        store_test(the_environment_cannot_be_closed_while_it_is_looked_at),
         store_test(what_is_left_is_read),
         store_test(the_word_need_not_last),
         store_test(a_word_that_was_left_is_not_believed_without_the_lock),
