@@ -499,6 +499,75 @@ static void the_environment_cannot_be_closed_while_it_is_looked_at(void **state)
     engine->close(store);
 }
 
+/* --- Versions begin again, and a child goes on --- */
+
+static bool is_never_over(void *context)
+{
+    (void)context;
+    return false;
+}
+
+/* Commits to the tree until LMDB's version is this one. */
+static void write_up_to_version(pt_store *store, uint64_t version)
+{
+    static char large[1 << 17];
+    memset(large, 'x', sizeof large - 1);
+    while (own(store)->log->state.version < version) {
+        store_text(store, 1, "z", large);
+    }
+    assert_int_equal(own(store)->log->state.version, version);
+}
+
+/* A view keeps its tail. After pt_compact another log may follow a version of the same number. */
+static void a_tail_of_before_compacting_is_not_shown(void **state)
+{
+    enum { COMMITS = 40 };
+    (void)state;
+    const pt_watch watch = {.is_over = is_never_over};
+    int64_t bytes;
+    pt_store *store = open_with_log();
+    uint64_t version = own(store)->log->state.version + COMMITS;
+    write_up_to_version(store, version);
+    store_text(store, 1, "a", "old");
+    pt_snapshot *kept = begin_snapshot(store);
+    assert_record(kept, 1, "a", "old");
+    engine->snapshot_end(kept);
+    assert_ok(engine->compact(store, 0, &watch, &bytes, &error));
+    store_text(store, 1, "b", "begins a log");
+    assert_true(is_logging(store) && own(store)->log->state.version < version);
+    write_up_to_version(store, version);
+    store_text(store, 1, "a", "new");
+    assert_ok(engine->snapshot_begin(kept, &error));
+    assert_record(kept, 1, "a", "new");
+    engine->snapshot_free(kept);
+    engine->close(store);
+}
+
+static pt_store *inherited;
+
+static int write_in_child(void)
+{
+    pt_error own_error = PT_ERROR_NONE;
+    pt_writer *writer;
+    return engine->write_begin(inherited, &writer, &own_error) == SQLITE_CANTOPEN ? 0 : 1;
+}
+
+/* Before it looks at the newest state, which it could not read. */
+static void a_child_does_not_begin_to_write(void **state)
+{
+    (void)state;
+    int status;
+    inherited = open_with_log();
+    lock_store(inherited);
+    own(inherited)->log->seen = 0;
+    pid_t child = start_child(write_in_child);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    engine->unlock(inherited);
+    store_text(inherited, 1, "a", "goes on");
+    engine->close(inherited);
+}
+
 static void what_is_left_is_read(void **state)
 {
     (void)state;
@@ -728,6 +797,8 @@ int main(void)
         store_test(a_commit_is_undone_after_a_second_one_has_failed),
         store_test(the_next_writer_sets_a_word_that_was_left),
         store_test(the_environment_cannot_be_closed_while_it_is_looked_at),
+        store_test(a_tail_of_before_compacting_is_not_shown),
+        store_test(a_child_does_not_begin_to_write),
         store_test(what_is_left_is_read),
         store_test(the_word_need_not_last),
         store_test(a_word_that_was_left_is_not_believed_without_the_lock),
