@@ -159,9 +159,10 @@ static void what_is_acknowledged_is_seen(void **state)
 
 /* --- One reader between the steps of another --- */
 
-/* Called once: when LMDB begins to read; when it has said which version is the newest. */
+/* Called once: when LMDB begins to read; when it has said which version is the newest; when the
+ * file of a log is looked for. */
 typedef void (*other_step)(void);
-static _Atomic other_step before_reading, after_beginning;
+static _Atomic other_step before_reading, after_beginning, before_log;
 
 static void meet(_Atomic other_step *place)
 {
@@ -172,6 +173,15 @@ static void meet(_Atomic other_step *place)
 }
 
 #pragma GCC visibility push(default)
+
+int lstat(const char *path, struct stat *status)
+{
+    const char *suffix = strrchr(path, '-');
+    if (suffix != NULL && strcmp(suffix, "-log") == 0) {
+        meet(&before_log);
+    }
+    return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
 
 int mdb_txn_renew(MDB_txn *txn)
 {
@@ -311,16 +321,61 @@ static void a_log_that_begins_again_beside_a_reader_without_rights(void **state)
 
 /* --- Threads without rights --- */
 
+/* Waits in the next COMMIT of this process: the record is written, and not published. */
+static bool waits_in_commit;
+
+#pragma GCC visibility push(default)
+
+int unlink(const char *path)
+{
+    const char *suffix = strrchr(path, '-');
+    if (waits_in_commit && suffix != NULL && strcmp(suffix, "-journal") == 0) {
+        char sign = 'g';
+        waits_in_commit = false;
+        write_all(STDOUT_FILENO, &sign, 1);
+        read_all(STDIN_FILENO, &sign, 1);
+    }
+    return unlinkat(AT_FDCWD, path, 0);
+}
+
+#pragma GCC visibility pop
+
+/* 'u' counts; 'w' too, and waits for another sign meanwhile. */
 static int be_counter(const char *path)
 {
     char sign;
     use_log(MANY);
     sqlite3 *db = try_open(path);
-    while (db != NULL && read_all(STDIN_FILENO, &sign, 1)) {
-        sign = code_of(db, "UPDATE t SET V = V + 1") == SQLITE_OK ? 'g' : 'b';
-        write_all(STDOUT_FILENO, &sign, 1);
+    bool good = db != NULL && code_of(db, "ATTACH '%q-side' AS side", path) == SQLITE_OK;
+    while (good && read_all(STDIN_FILENO, &sign, 1)) {
+        waits_in_commit = sign == 'w';
+        good =
+            code_of(db, "BEGIN; UPDATE t SET V = V + 1; UPDATE side.side SET x = x + 1; COMMIT") ==
+                SQLITE_OK &&
+            !waits_in_commit;
+        write_all(STDOUT_FILENO, good ? "g" : "b", 1);
     }
     return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
+}
+
+static void tell_counter(const child *counter, char sign)
+{
+    assert_true(write_all(counter->to, &sign, 1));
+    assert_true(read_all(counter->from, &sign, 1));
+    assert_int_equal(sign, 'g');
+}
+
+static void make_count(const char *folder)
+{
+    sqlite3 *db = open_database(folder, "reader.db");
+    run(db, TABLE "; INSERT INTO t VALUES('p', 'a', 0)");
+    close_database(db);
+    db = open_database(folder, "writer.db");
+    run(db, TABLE);
+    close_database(db);
+    db = open_database(folder, "writer.db-side");
+    run(db, "CREATE TABLE side(x); INSERT INTO side VALUES(0)");
+    close_database(db);
 }
 
 /* A process that counts in the log: it is killed, and leaves the log, or closes the store. */
@@ -329,10 +384,7 @@ static void count_on(const char *path, int round)
     enum { TIMES = 5, STOPPED_ONCE_IN = 4 };
     child counter = start_child("counter", (const char *const[]){path, NULL});
     for (int i = 0; i < TIMES; i++) {
-        char sign = 'u';
-        assert_true(write_all(counter.to, &sign, 1));
-        assert_true(read_all(counter.from, &sign, 1));
-        assert_int_equal(sign, 'g');
+        tell_counter(&counter, 'u');
         atomic_fetch_add(&ours->acknowledged, 1);
     }
     if (round % STOPPED_ONCE_IN == 0) {
@@ -342,7 +394,7 @@ static void count_on(const char *path, int round)
     }
 }
 
-static void open_without_rights(const char *folder, reader readers[], sqlite3 **db)
+static sqlite3 *open_without_rights(const char *folder)
 {
     enum { ANOTHER_USER = 12346 };
     char path[PATH_SIZE];
@@ -351,16 +403,13 @@ static void open_without_rights(const char *folder, reader readers[], sqlite3 **
     path_in(folder, "one.ptable", path);
     assert_int_equal(chmod(path, 0644), 0);
     assert_int_equal(chmod(folder, 0777), 0);
-    *db = open_database(folder, "reader.db");
+    sqlite3 *db = open_database(folder, "reader.db");
     assert_int_equal(seteuid(ANOTHER_USER), 0);
-    int code = code_of(*db, "SELECT V FROM t");
+    int code = code_of(db, "SELECT V FROM t");
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(code, SQLITE_OK);
-    assert_int_equal(code_of(*db, "UPDATE t SET V = 0"), SQLITE_READONLY);
-    for (int i = 0; i < READERS; i++) {
-        readers[i] = (reader){.folder = folder};
-        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
-    }
+    assert_int_equal(code_of(db, "UPDATE t SET V = 0"), SQLITE_READONLY);
+    return db;
 }
 
 /* While writers come and go, one thread finds that a writer has gone, and another one is about to
@@ -376,14 +425,13 @@ static void threads_without_rights_see_what_is_acknowledged(void **state)
     }
     use_no_log(); /* of our own */
     *ours = (board){0};
-    sqlite3 *db = open_database(*state, "reader.db");
-    run(db, TABLE "; INSERT INTO t VALUES('p', 'a', 0)");
-    close_database(db);
+    make_count(*state);
     path_in(*state, "writer.db", path);
-    db = open_database(*state, "writer.db");
-    run(db, TABLE);
-    close_database(db);
-    open_without_rights(*state, readers, &db);
+    sqlite3 *db = open_without_rights(*state);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = (reader){.folder = *state};
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    }
     for (int64_t i = 0; i < rounds; i++) {
         count_on(path, (int)i);
     }
@@ -399,6 +447,41 @@ static void threads_without_rights_see_what_is_acknowledged(void **state)
     assert_number(db, atomic_load(&ours->acknowledged), "SELECT V FROM t");
     close_database(db);
     printf("# %lld reads without rights\n", (long long)reads);
+}
+
+static const char *counter_path;
+static child the_counter;
+
+static void let_a_counter_wait(void)
+{
+    the_counter = start_child("counter", (const char *const[]){counter_path, NULL});
+    tell_counter(&the_counter, 'w');
+}
+
+/* Between its look at who uses the log and its look at the log, a writer comes, and writes a record
+ * that it does not publish. */
+static void a_record_that_is_not_published_is_not_seen(void **state)
+{
+    char path[PATH_SIZE];
+    if (geteuid() != 0) {
+        skip();
+    }
+    use_no_log(); /* of our own */
+    *ours = (board){0};
+    make_count(*state);
+    path_in(*state, "writer.db", path);
+    counter_path = path;
+    sqlite3 *db = open_without_rights(*state);
+    count_on(path, 1); /* and is killed */
+    int64_t counted = atomic_load(&ours->acknowledged);
+    atomic_store(&before_log, let_a_counter_wait);
+    assert_number(db, counted, "SELECT V FROM t");
+    assert_null(atomic_load(&before_log));
+    tell_counter(&the_counter, 'c');
+    assert_number(db, counted + 1, "SELECT V FROM t");
+    stop_child(&the_counter);
+    assert_number(db, counted + 1, "SELECT V FROM t");
+    close_database(db);
 }
 
 static int share_board(void **state)
@@ -421,6 +504,7 @@ int main(int argc, char **argv)
         folder_test(a_log_that_another_reader_opens_meanwhile),
         folder_test(a_log_that_begins_again_beside_a_reader_without_rights),
         folder_test(threads_without_rights_see_what_is_acknowledged),
+        folder_test(a_record_that_is_not_published_is_not_seen),
     };
     return cmocka_run_group_tests(tests, share_board, NULL);
 }
