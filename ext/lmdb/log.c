@@ -557,6 +557,13 @@ int pt_log_prepare(pt_lmdb_store *store)
         pthread_mutex_unlock(&store->mutex);
         return EAGAIN;
     }
+    /* A log that a dead process has ended is removed now: the disk may still have the version that
+     * names it. */
+    if (fdatasync(store->fd) != 0) {
+        pt_log_unlock(store);
+        pthread_mutex_unlock(&store->mutex);
+        return EAGAIN;
+    }
     pt_log_word_remove(store->base.path, 0);
     int problem = map_word(store, PT_WORD_MAKE);
     if (problem == 0) {

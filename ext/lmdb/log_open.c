@@ -1,6 +1,7 @@
 #include "lmdb/log_open.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
@@ -9,11 +10,19 @@
 #include "lmdb/log_use.h"
 #include "lmdb/writer_lock.h"
 
-/* A log that nobody uses, and the state does not name, was left by a process that died while it was
- * ending or beginning it. */
+/*
+ * A log that nobody uses, and the state does not name, was left by a process that died while it was
+ * ending or beginning it. The state may be in memory only, and the disk have one that names the
+ * log: so the file is flushed first. If that fails, the log stays for the next time.
+ */
 static int remove_stale(const pt_lmdb_store *store, pt_error *error)
 {
     const char *path = store->base.path;
+    pt_lmdb_owned file;
+    int problem = pt_log_file_open(path, 0, false, &file); /* no log has the id 0 */
+    if (problem != ENOENT && problem != ENOMEM && fdatasync(store->fd) != 0) {
+        return SQLITE_OK;
+    }
     return pt_log_file_remove(path, 0) && pt_log_word_remove(path, 0) ? SQLITE_OK
                                                                       : pt_error_nomem(error);
 }

@@ -438,6 +438,41 @@ static void writer_dead_in_its_last_step_stops_nobody(void **state)
     engine->close(store);
 }
 
+static int die_while_ending_the_log(void)
+{
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    store_text(store, 1, "a", "two");
+    armed_fault = DEATH_AT_ROOT_PAGE;
+    engine->close(store);
+    return 2;
+}
+
+/* The log is not named any more, but if the power fails, the disk may have the version that names
+ * it, and needs it. */
+static void log_that_the_dead_have_ended_is_not_removed_too_early(void **state)
+{
+    (void)state;
+    setenv("PTABLE_LOG", "always", 1);
+    for (int is_open = 0; is_open < 2; is_open++) {
+        pt_store *store = open_store(fixture_path);
+        if (!is_open) {
+            engine->close(store);
+        }
+        await_child(start_child(die_while_ending_the_log));
+        data_flushes = 0;
+        if (is_open) {
+            store_text(store, 1, "a", "two"); /* LMDB flushes, too, but after the removal */
+        } else {
+            store = open_store(fixture_path);
+        }
+        assert_true(data_flushes > is_open);
+        assert_seen(store, "two");
+        engine->close(store);
+    }
+    setenv("PTABLE_LOG", "never", 1);
+}
+
 /* --- A map that is used up --- */
 
 static int put_until_full(pt_store *store, int from)
@@ -628,6 +663,7 @@ int main(void)
         store_test(commit_that_may_be_lost_is_a_failure),
         store_test(writer_dead_in_its_last_step_stops_nobody),
         store_test(root_page_that_the_dead_have_left_is_flushed),
+        store_test(log_that_the_dead_have_ended_is_not_removed_too_early),
         store_test(used_up_map_still_allows_deletes),
         store_test(used_up_map_still_allows_to_take_back),
         store_test(used_up_map_still_allows_drops),
