@@ -59,8 +59,8 @@ typedef struct pt_lmdb_snapshot {
     bool begun;
     unsigned begins;        /* how often it has begun */
     unsigned open_cursors;  /* for assertions */
+    unsigned lookup_begins; /* `begins` when `lookup` was last made usable */
     MDB_cursor *lookup;     /* of pt_lmdb_get; NULL until it is needed */
-    unsigned lookup_begins; /* `begins` when it was last made usable */
     pt_slice left_key;      /* position of the last cursor that was closed, or empty */
     pt_slice left_record;
 
