@@ -20,7 +20,10 @@ static int remove_stale(const pt_lmdb_store *store, pt_error *error)
     const char *path = store->base.path;
     pt_lmdb_owned file;
     int problem = pt_log_file_open(path, 0, false, &file); /* no log has the id 0 */
-    if (problem != ENOENT && problem != ENOMEM && fdatasync(store->fd) != 0) {
+    if (problem == ENOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (problem != ENOENT && fdatasync(store->fd) != 0) {
         return SQLITE_OK;
     }
     return pt_log_file_remove(path, 0) && pt_log_word_remove(path, 0) ? SQLITE_OK
