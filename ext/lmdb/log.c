@@ -124,14 +124,19 @@ bool pt_log_look_for_room(pt_lmdb_store *store)
     enum { LEAST_ROOM = 64 << 20 };
     MDB_envinfo info = {0};
     struct statvfs disk;
-    /* No transaction may be open here. With the mutex no other thread closes the environment. */
+    /* No transaction need be open here, so another thread may close the environment and open it
+     * again, but not without the mutex. If it could not be opened, it is not known what it has. */
     pthread_mutex_lock(&store->mutex);
-    mdb_env_info(store->env.env, &info);
+    size_t page_size = store->env.page_size;
+    if (store->env.env != NULL) {
+        mdb_env_info(store->env.env, &info);
+    }
     pthread_mutex_unlock(&store->mutex);
-    store->log->has_room = info.me_mapsize / store->env.page_size >
-                               info.me_last_pgno + LEAST_ROOM / store->env.page_size &&
-                           fstatvfs(store->fd, &disk) == 0 &&
-                           disk.f_bavail > LEAST_ROOM / (disk.f_frsize != 0 ? disk.f_frsize : 1);
+    store->log->has_room =
+        page_size != 0 &&
+        info.me_mapsize / page_size > info.me_last_pgno + LEAST_ROOM / page_size &&
+        fstatvfs(store->fd, &disk) == 0 &&
+        disk.f_bavail > LEAST_ROOM / (disk.f_frsize != 0 ? disk.f_frsize : 1);
     return store->log->has_room;
 }
 
@@ -256,12 +261,15 @@ void pt_log_note_failure(pt_lmdb_store *store)
 void pt_log_distrust_base(pt_lmdb_store *store)
 {
     pt_lmdb_log *log = store->log;
-    if (log != NULL) {
-        log->seen = 0;
+    if (log == NULL) {
+        return;
     }
-    if (log != NULL && log->word != NULL) {
+    log->seen = 0;
+    pthread_mutex_lock(&store->mutex);
+    if (log->word != NULL) {
         atomic_store(&log->word->failed, true);
     }
+    pthread_mutex_unlock(&store->mutex);
 }
 
 bool pt_log_has_failed(const pt_lmdb_store *store)

@@ -19,7 +19,7 @@ static int remove_stale(const pt_lmdb_store *store, pt_error *error)
 {
     const char *path = store->base.path;
     pt_lmdb_owned file;
-    int problem = pt_log_file_open(path, 0, false, &file); /* no log has the id 0 */
+    int problem = pt_log_file_open(path, 0, false, &file); /* always fails: no log has the id 0 */
     if (problem == ENOMEM) {
         return pt_error_nomem(error);
     }

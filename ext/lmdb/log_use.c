@@ -76,8 +76,7 @@ void pt_log_consider(pt_lmdb_store *store, int64_t clock)
         return;
     }
     int problem = pt_log_prepare(store);
-    /* A process that opens the store holds the lock for a moment: then the next commit tries again.
-     */
+    /* A process that opens the store holds the lock for a moment: some commits later it is free. */
     if (problem != 0 && problem != EAGAIN) {
         note_problem(store, problem);
         pt_log_clear_up(store, 0);

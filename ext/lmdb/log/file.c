@@ -158,7 +158,8 @@ static bool is_zeros(const uint8_t *bytes, size_t size)
 }
 
 /* EEXIST if the file is no log. ENODATA if it may be one whose maker died: the header is what comes
- * first, but it may be torn, and a power failure may have left zeros instead. */
+ * first, but it may be torn, and a power failure may have left zeros instead. Also if it has the id
+ * 0, which no log has: whoever looks for any log asks for that. */
 static int read_log_header(int fd, uint64_t *id)
 {
     uint8_t header[HEADER_SIZE];
@@ -179,7 +180,7 @@ static int read_log_header(int fd, uint64_t *id)
         return ENODATA;
     }
     *id = pt_get_le64(header + ID_AT);
-    return 0;
+    return *id != 0 ? 0 : ENODATA;
 }
 
 /* --- Making, opening, removing --- */
@@ -276,7 +277,7 @@ bool pt_log_remove_beside(const char *path, const char *suffix)
 bool pt_log_file_remove(const char *path, uint64_t id)
 {
     pt_lmdb_owned file = {.fd = -1};
-    int problem = pt_log_file_open(path, id, false, &file); /* no log has the id 0 */
+    int problem = pt_log_file_open(path, id, false, &file);
     bool is_log = id == 0 ? problem == ESTALE || problem == ENODATA : problem == 0;
     if (problem == 0) {
         pt_lmdb_close_owned(&file);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/seal.h"
 #include "lmdb/log.h"
 #include "lmdb/writer.h"
 #include "store/check_report.h"
@@ -499,6 +500,19 @@ static void the_environment_cannot_be_closed_while_it_is_looked_at(void **state)
     engine->close(store);
 }
 
+/* It is opened again by another thread, or was closed because that failed. */
+static void without_the_environment_there_is_no_room(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    const pt_lmdb_env open = own(store)->env;
+    own(store)->env = (pt_lmdb_env){.read_only = false};
+    assert_false(pt_log_look_for_room(own(store)));
+    own(store)->env = open;
+    assert_true(pt_log_look_for_room(own(store)));
+    engine->close(store);
+}
+
 /* --- Versions begin again, and a child goes on --- */
 
 static bool is_never_over(void *context)
@@ -746,6 +760,21 @@ static void stale_and_unfinished_logs_are_removed(void **state)
     }
 }
 
+/* No log is made with that id, but a file may say so. */
+static void a_log_with_the_id_0_is_removed(void **state)
+{
+    (void)state;
+    static uint8_t header[HEADER_BYTES] = {'p', 't', 'l', 'o', 'g', 0, 0, 1};
+    engine->close(open_store(fixture_path));
+    pt_seal(pt_slice_of(header, 8), header, sizeof header);
+    int fd = open(beside("-log"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(fd, header, sizeof header), sizeof header);
+    close(fd);
+    pt_store *store = open_store(fixture_path);
+    assert_false(exists("-log"));
+    engine->close(store);
+}
+
 static void other_files_of_these_names_are_left_alone(void **state)
 {
     (void)state;
@@ -797,6 +826,7 @@ int main(void)
         store_test(a_commit_is_undone_after_a_second_one_has_failed),
         store_test(the_next_writer_sets_a_word_that_was_left),
         store_test(the_environment_cannot_be_closed_while_it_is_looked_at),
+        store_test(without_the_environment_there_is_no_room),
         store_test(a_tail_of_before_compacting_is_not_shown),
         store_test(a_child_does_not_begin_to_write),
         store_test(what_is_left_is_read),
@@ -807,6 +837,7 @@ int main(void)
         store_test(without_its_log_a_store_is_refused),
         store_test(a_shorter_log_is_damaged),
         store_test(stale_and_unfinished_logs_are_removed),
+        store_test(a_log_with_the_id_0_is_removed),
         store_test(other_files_of_these_names_are_left_alone),
         store_test(its_files_have_the_permissions_of_the_store),
     };
