@@ -322,9 +322,10 @@ static int forget_log(const admin_call *call, pt_error *error)
         return rc;
     }
     pt_ticks_format(clock, time);
-    char *text = kept < 0 ? sqlite3_mprintf("the store has no log")
-                          : sqlite3_mprintf("kept %lld commits of the log; those after %s are lost",
-                                            (sqlite3_int64)kept, time);
+    char *text = kept < 0
+                     ? sqlite3_mprintf("the store has no log")
+                     : sqlite3_mprintf("kept %lld commit%s of the log; those after %s are lost",
+                                       (sqlite3_int64)kept, kept == 1 ? "" : "s", time);
     if (text == NULL) {
         return pt_error_nomem(error);
     }

@@ -37,7 +37,7 @@ static int map_word(pt_lmdb_store *store, pt_log_word_use use)
     int problem = pt_log_word_map(store->base.path, use, store->fd, &mapped->word);
     if (problem != 0) {
         sqlite3_free(mapped);
-        return problem;
+        return problem == EEXIST || problem == EMLINK ? ENOTUNIQ : problem;
     }
     mapped->next = log->mapped;
     log->mapped = mapped;

@@ -5,33 +5,37 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/log.h"
-
-/* False if it could not be read for another reason: that says nothing of the log. */
-static bool is_missing(int problem)
-{
-    return problem == ENOENT || problem == ESTALE || problem == EEXIST || problem == ENODATA;
-}
+#include "lmdb/log/errors.h"
 
 static void report_missing(const char *path, int problem, pt_check_report *report)
 {
     switch (problem) {
     case ENOENT:
         pt_check_problem(report,
-                         "the log %s-log is missing: it has the last commits, which are lost "
-                         "unless it is brought back",
+                         "the log %s-log is missing: it has the last commits; bring it back, or go "
+                         "on without them with pt_forget_log",
                          path);
         break;
     case ESTALE:
+        pt_check_problem(
+            report,
+            "%s-log is the log of another store, or of another time of this one: the "
+            "last commits are missing; bring back the right one, or go on without them "
+            "with pt_forget_log",
+            path);
+        break;
+    case EMLINK:
         pt_check_problem(report,
-                         "%s-log is the log of another store: the last commits are lost "
-                         "unless the right one is brought back",
+                         "the log %s-log is a link or no file, or has several names: it is not "
+                         "read; put the file itself there, under this name only",
                          path);
         break;
     default:
-        pt_check_problem(report,
-                         "%s-log is no log, or a link to one: the last commits are lost "
-                         "unless the right one is brought back",
-                         path);
+        pt_check_problem(
+            report,
+            "%s-log is no log: the last commits are missing; bring the log back, or go "
+            "on without them with pt_forget_log",
+            path);
         break;
     }
 }
@@ -64,12 +68,14 @@ static void check_records(const char *path, const pt_format_state *state,
     if (is_damaged) {
         pt_check_problem(report,
                          "the log %s-log is damaged after %lld commits, at byte %lld of its "
-                         "records: the commits after that are lost",
+                         "records, or was cut: what came after that is lost; pt_forget_log keeps "
+                         "what comes before",
                          path, (sqlite3_int64)commits, (sqlite3_int64)chain.end);
     } else if (chain.end == 0 && pt_log_follows_later_version(rest, &chain)) {
         pt_check_problem(report,
                          "the log %s-log follows a later version of the store: the store's file is "
-                         "an old copy",
+                         "an old copy; bring back the right one, or go on without the log with "
+                         "pt_forget_log",
                          path);
     }
 }
@@ -83,7 +89,7 @@ int pt_log_check(const char *path, const pt_format_state *state, const pt_lmdb_s
         return SQLITE_OK;
     }
     int problem = pt_log_file_open(path, state->log_id, false, &file);
-    if (is_missing(problem)) {
+    if (pt_log_is_lost(problem) || problem == EMLINK) {
         if (is_as_shown(shown)) {
             report_missing(path, problem, report);
         }

@@ -116,6 +116,21 @@ const pt_lmdb_hooks pt_log_hooks = {
 
 /* --- Giving up a log --- */
 
+/* Only a log that is lost, or that the disk can no longer read, may be given up. One that is a
+ * link, or cannot be opened now, has all its commits. */
+static int look_before_forgetting(const pt_lmdb_store *store, uint64_t id, pt_error *error)
+{
+    pt_lmdb_owned file = {.fd = -1};
+    int problem = pt_log_file_open(store->base.path, id, false, &file);
+    if (problem == 0) {
+        pt_lmdb_close_owned(&file);
+        return SQLITE_OK;
+    }
+    return pt_log_is_lost(problem) || problem == EIO
+               ? SQLITE_OK
+               : pt_log_fail(error, store->base.path, problem);
+}
+
 static int open_to_forget(pt_lmdb_store *store, pt_error *error)
 {
     pt_lmdb_newest newest = {0};
@@ -137,6 +152,10 @@ static int open_to_forget(pt_lmdb_store *store, pt_error *error)
     }
     rc = pt_lmdb_look_at_newest(store, &newest, error);
     if (rc != SQLITE_OK || newest.state.log_id == 0) {
+        return rc;
+    }
+    rc = look_before_forgetting(store, newest.state.log_id, error);
+    if (rc != SQLITE_OK) {
         return rc;
     }
     store->log->is_alone = true;
@@ -179,8 +198,8 @@ int pt_log_forget(const char *path, const pt_engine *engine, int64_t *kept, int6
     rc = own->hooks == &forgetting_hooks
              ? give_up_log(own, kept, clock, error)
              : pt_error_set(error, SQLITE_BUSY,
-                            "store %Q is open in this process, so its log is there; close the "
-                            "store first",
+                            "store %Q is open in this process; close the connections that use it "
+                            "first",
                             path);
     pt_lmdb_close(store);
     return rc;

@@ -1,9 +1,15 @@
 #include "lmdb/log/errors.h"
 
 #include <errno.h>
+#include <lmdb.h>
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+
+bool pt_log_is_lost(int problem)
+{
+    return problem == ENOENT || problem == ESTALE || problem == EEXIST || problem == ENODATA;
+}
 
 int pt_log_fail(pt_error *error, const char *path, int problem)
 {
@@ -16,16 +22,35 @@ int pt_log_fail(pt_error *error, const char *path, int problem)
                             path, path);
     case ESTALE:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: %q-log is the log of another store; bring back its own, "
-                            "which has the last commits, or give these up with pt_forget_log",
+                            "store %Q: %q-log is the log of another store, or of another time of "
+                            "this one; bring back its own, which has the last commits, or give "
+                            "these up with pt_forget_log",
+                            path, path);
+    case EMLINK:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q: its log %q-log, which has the last commits, is a link or no "
+                            "file, or has several names; put the file itself there, under this "
+                            "name only, or remove it and give the commits up with pt_forget_log",
                             path, path);
     case EEXIST:
     case ENODATA:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: %q-log or %q-word is a link, has several names, or is not "
-                            "what its name says; bring back the log, which has the last commits, "
-                            "or give these up with pt_forget_log",
-                            path, path, path);
+                            "store %Q: the file %q-log is not its log, which has the last commits; "
+                            "bring the log back, or give these commits up with pt_forget_log",
+                            path, path);
+    case ENOTUNIQ:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q: %q-word, in which there are no commits, is a link, has "
+                            "several names, or is the file of another program; close the store in "
+                            "all processes, then remove it",
+                            path, path);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q: its log (%q-log, %q-word) cannot be opened: %s; give these "
+                            "files the permissions of the store",
+                            path, path, path, mdb_strerror(problem));
     case EIDRM:
         return pt_error_set(
             error, SQLITE_CANTOPEN,
@@ -39,9 +64,10 @@ int pt_log_fail(pt_error *error, const char *path, int problem)
 
 int pt_log_fail_damaged(pt_error *error, const char *path)
 {
-    return pt_error_set(error, SQLITE_CORRUPT,
-                        "store %Q: its log (-log) is damaged: a commit in it that was on the disk "
-                        "cannot be read; restore both files from a backup, or give up what comes "
-                        "after the damage with pt_forget_log",
-                        path);
+    return pt_error_set(
+        error, SQLITE_CORRUPT,
+        "store %Q: its log %q-log is damaged, was cut, or is newer than the store's "
+        "file; pt_check says which; bring back the right file, restore a backup, "
+        "or give up what cannot be read with pt_forget_log",
+        path, path);
 }

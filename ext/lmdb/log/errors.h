@@ -4,10 +4,17 @@
 #ifndef PT_LMDB_LOG_ERRORS_H
 #define PT_LMDB_LOG_ERRORS_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
+/* `problem` is what lmdb/log/file.h returns: there is no log, or another file has its name. Of a
+ * link, or of a log that could not be opened, it says nothing. */
+bool pt_log_is_lost(int problem);
+
 /* It is not there, or cannot be read. `problem` is what lmdb/log/file.h and lmdb/log/word.h return,
- * or EIDRM: the word is not the one of the log. SQLITE_CANTOPEN, or a code of pt_lmdb_fail. */
+ * or about the word EIDRM: it is not the one of the log, ENOTUNIQ: it is none. SQLITE_CANTOPEN, or
+ * a code of pt_lmdb_fail. */
 int pt_log_fail(pt_error *error, const char *path, int problem);
 
 /* SQLITE_CORRUPT. */

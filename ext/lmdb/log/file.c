@@ -27,7 +27,7 @@ static int open_log_file(const char *name, int flags, pt_lmdb_owned *file)
         return errno;
     }
     if (!S_ISREG(found.st_mode) || found.st_nlink > 1) {
-        return EEXIST;
+        return EMLINK;
     }
     /* One that has turned out to be another file before: only one descriptor of it stays open. */
     if (pt_lmdb_foreign_take(name, file, &writable)) {

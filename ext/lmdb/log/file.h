@@ -26,8 +26,8 @@ enum { PT_LOG_ROOM = 5 << 18, PT_LOG_LONG = 1 << 20 };
 /*
  * Opens the file whose name is `path` with the suffix. `flags` are those of open(): with O_CREAT a
  * missing file is made, with the permissions of the store's open file `store`. Returns 0 or errno;
- * EEXIST also if the name belongs to something else than a regular file, or the file has another
- * name too.
+ * EMLINK if the name belongs to something else than a regular file, or the file has another name
+ * too.
  */
 int pt_log_open_beside(const char *path, const char *suffix, int flags, int store,
                        pt_lmdb_owned *file);
@@ -39,7 +39,7 @@ int pt_log_open_beside(const char *path, const char *suffix, int flags, int stor
 int pt_log_file_make(const char *path, int store, uint64_t *id, pt_lmdb_owned *file);
 
 /* Opens the log. Returns 0 or errno; ENOENT if there is none, ESTALE if it has another id, ENODATA
- * if it was never finished, EEXIST if the file is no log. */
+ * if it was never finished, EEXIST if the file is no log, EMLINK as above. */
 int pt_log_file_open(const char *path, uint64_t id, bool writable, pt_lmdb_owned *file);
 
 /* Removes the log if there is one, with this id, or with any if `id` is 0. False when out of

@@ -35,8 +35,8 @@ typedef enum pt_log_word_use { PT_WORD_READ, PT_WORD_WRITE, PT_WORD_MAKE } pt_lo
 
 /*
  * Maps the word of the store at `path`. PT_WORD_MAKE makes it if there is none, with the
- * permissions of the store's open file `store`. Returns 0 or errno: ENOENT; EEXIST if the file is
- * something else; ENOSPC, as memory for which the disk has no room must not be written.
+ * permissions of the store's open file `store`. Returns 0 or errno: ENOENT; EEXIST or EMLINK if the
+ * file is something else; ENOSPC, as memory for which the disk has no room must not be written.
  */
 int pt_log_word_map(const char *path, pt_log_word_use use, int store, pt_log_word **word);
 void pt_log_word_unmap(pt_log_word *word); /* NULL is allowed */

@@ -168,10 +168,14 @@ static void a_log_with_other_names_is_refused(void **state)
     const scene *all = *state;
     move(all, STORE "-log", "elsewhere");
     assert_int_equal(symlink("elsewhere", in(all, STORE "-log")), 0);
+    expect_refused(all, SQLITE_CANTOPEN, "its log");
     expect_refused(all, SQLITE_CANTOPEN, "link");
     assert_int_equal(unlink(in(all, STORE "-log")), 0);
     assert_int_equal(link(in(all, "elsewhere"), in(all, STORE "-log")), 0);
     expect_refused(all, SQLITE_CANTOPEN, "several names");
+    sqlite3 *db = open_database("", ":memory:");
+    assert_number(db, 1, "SELECT pt_check('%s/" STORE "') LIKE '%%several names%%'", all->folder);
+    close_database(db);
     assert_int_equal(unlink(in(all, "elsewhere")), 0);
     expect_rows(all, ROWS);
 }
@@ -189,12 +193,19 @@ static void a_word_that_was_left_is_not_believed(void **state)
     expect_one_file(all);
 }
 
+/* No commit is lost without it: nobody should give up the log for that. */
 static void a_word_that_is_none_is_refused(void **state)
 {
     const scene *all = *state;
     assert_int_equal(unlink(in(all, STORE "-word")), 0);
     assert_int_equal(symlink("main.db", in(all, STORE "-word")), 0);
-    expect_refused(all, SQLITE_CANTOPEN, "-word");
+    sqlite3 *db = open_database(all->folder, "main.db");
+    fails(db, SQLITE_CANTOPEN, "SELECT count(*) FROM t");
+    says(db, "-word");
+    says(db, "remove");
+    assert_null(strstr(sqlite3_errmsg(db), "-log"));
+    assert_null(strstr(sqlite3_errmsg(db), "pt_forget_log"));
+    close_database(db);
     assert_int_equal(unlink(in(all, STORE "-word")), 0);
     expect_rows(all, ROWS);
 }
@@ -215,7 +226,8 @@ static int rows_with(const scene *all, const file_content *log)
         assert_true(code == SQLITE_CORRUPT || code == SQLITE_CANTOPEN);
         says(db, "-log");
         fails(db, code, "INSERT INTO t VALUES('p', 'new', 1)");
-        assert_number(db, 1, "SELECT pt_check('%s/" STORE "') LIKE '%%log%%'", all->folder);
+        assert_number(db, 1, "SELECT pt_check('%s/" STORE "') LIKE '%%-log%%pt_forget_log%%'",
+                      all->folder);
     }
     close_database(db);
     return (int)rows;

@@ -2,10 +2,36 @@
  * What is read back from a log, in a process that finds it, and what must never be: commits that
  * were lost once stay lost, and giving up a log loses none that can be read.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "fixtures/log_chain.h"
 #include "fixtures/scene.h"
+
+/* Files whose names end so cannot be opened, with this error. */
+static const char *open_fails_for;
+static int open_fails_with = EMFILE;
+
+#pragma GCC visibility push(default)
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, int) : 0;
+    va_end(rest);
+    size_t length = open_fails_for == NULL ? 0 : strlen(open_fails_for);
+    size_t size = strlen(path);
+    if (length != 0 && size > length && strcmp(path + size - length, open_fails_for) == 0) {
+        errno = open_fails_with;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+#pragma GCC visibility pop
 
 enum { MANY = 1000000 };
 
@@ -101,6 +127,75 @@ static void a_log_without_a_word_is_not_lost(void **state)
     expect_rows(all, 2);
 }
 
+static void expect_kept(const scene *all, const char *why)
+{
+    sqlite3 *db = open_database(all->folder, "other.db");
+    fails(db, SQLITE_CANTOPEN, "SELECT pt_forget_log('%s')", beside(all, ""));
+    says(db, why);
+    close_database(db);
+}
+
+/* A copy of a folder that is made of hard links, a log that lies on another disk: it is there. */
+static void a_log_with_other_names_is_not_given_up(void **state)
+{
+    const scene *all = *state;
+    leave_rows(all);
+    assert_int_equal(link(beside(all, "-log"), beside(all, "-second")), 0);
+    expect_kept(all, "several names");
+    assert_int_equal(unlink(beside(all, "-log")), 0);
+    assert_int_equal(symlink(beside(all, "-second"), beside(all, "-log")), 0);
+    expect_kept(all, "is a link");
+    assert_int_equal(rename(beside(all, "-second"), beside(all, "-log")), 0);
+    expect_rows(all, 2);
+}
+
+/* A descriptor that cannot be had says nothing of the log. */
+static void a_log_that_cannot_be_opened_now_is_not_given_up(void **state)
+{
+    const scene *all = *state;
+    leave_rows(all);
+    sqlite3 *db = open_database(all->folder, "other.db");
+    open_fails_for = "-log";
+    fails(db, SQLITE_IOERR, "SELECT pt_forget_log('%s')", beside(all, ""));
+    says(db, "Too many open files");
+    open_fails_for = NULL;
+    close_database(db);
+    expect_rows(all, 2);
+}
+
+/* It will not get better by waiting. */
+static void a_log_that_the_disk_does_not_give_can_be_given_up(void **state)
+{
+    const scene *all = *state;
+    leave_rows(all);
+    sqlite3 *db = open_database(all->folder, "other.db");
+    open_fails_for = "-log";
+    open_fails_with = EIO;
+    assert_number(db, 1, "SELECT pt_forget_log('%s') LIKE 'kept 0 commits of the log; %%'",
+                  beside(all, ""));
+    open_fails_for = NULL;
+    open_fails_with = EMFILE;
+    close_database(db);
+    expect_rows(all, 1);
+}
+
+/* Reading is not writing: the code is that of a store that cannot be opened. */
+static void a_log_without_permission_cannot_be_opened(void **state)
+{
+    const scene *all = *state;
+    leave_rows(all);
+    sqlite3 *db = open_database(all->folder, "main.db");
+    open_fails_for = "-log";
+    open_fails_with = EACCES;
+    fails(db, SQLITE_CANTOPEN, "SELECT count(*) FROM f");
+    says(db, "-log");
+    says(db, "permissions");
+    open_fails_for = NULL;
+    open_fails_with = EMFILE;
+    close_database(db);
+    expect_rows(all, 2);
+}
+
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {
@@ -109,6 +204,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         scene_test(what_a_power_failure_took_does_not_come_back),
         scene_test(a_log_without_a_word_is_not_lost),
+        scene_test(a_log_with_other_names_is_not_given_up),
+        scene_test(a_log_that_cannot_be_opened_now_is_not_given_up),
+        scene_test(a_log_that_the_disk_does_not_give_can_be_given_up),
+        scene_test(a_log_without_permission_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
