@@ -425,14 +425,30 @@ static void end_trial(memory_trial *trial)
     check_balance(trial);
 }
 
+static memory_trial current_trial;
+
 /* True if a step failed for want of memory. */
 static bool run_trial(const memory_point *point)
 {
-    memory_trial trial = {.point = point};
-    begin_trial(&trial);
-    run_steps(&trial);
-    end_trial(&trial);
-    return trial.failed != NULL;
+    current_trial = (memory_trial){.point = point};
+    begin_trial(&current_trial);
+    run_steps(&current_trial);
+    end_trial(&current_trial);
+    return current_trial.failed != NULL;
+}
+
+/* A trial that a failed test did not end: its stores would be in the way of the next one's, which
+ * have the same names. */
+static void abandon_trial(void)
+{
+    script_side *sides[] = {&current_trial.subject, &current_trial.model};
+    failing_malloc_disarm();
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+        end_held(sides[i]);
+        sqlite3_close(sides[i]->reader);
+        sqlite3_close(sides[i]->db);
+        *sides[i] = (script_side){.host = HOST_MEMORY};
+    }
 }
 
 #endif
