@@ -1,6 +1,7 @@
 #include "lmdb/logged_writer.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
@@ -255,13 +256,29 @@ static bool lacks_room(const pt_logged_commit *commit)
            (commit->has_put && (!log->has_room || store->reserve.is_scarce));
 }
 
+/* True if the log's file was deleted or replaced: nobody would find again what is appended to it.
+ * Asked where the disk is promised, as the flush takes a hundred times as long. */
+static bool has_lost_its_name(const pt_lmdb_log *log)
+{
+    struct stat file;
+    return fstat(pt_log_fd(log), &file) != 0 || file.st_nlink == 0;
+}
+
+static bool can_log(const pt_logged_commit *commit, const pt_commit *facts)
+{
+    pt_lmdb_store *store = commit->store;
+    if (facts->sync == PT_SYNC_FULL && commit->operations != 0 && has_lost_its_name(store->log)) {
+        pt_log_note_failure(store);
+    }
+    return !pt_log_has_failed(store);
+}
+
 static bool must_be_plain(const pt_logged_commit *commit, const pt_commit *facts)
 {
     const pt_lmdb_log *log = commit->store->log;
     bool is_void = commit->operations == 0 && commit->undoes && commit->is_written;
     return facts->catalog_changed || has_new_ids(commit->store) || facts->sync > log->state.sync ||
-           pt_log_has_failed(commit->store) || lacks_room(commit) ||
-           (commit->operations == 0 && !is_void);
+           lacks_room(commit) || (commit->operations == 0 && !is_void) || !can_log(commit, facts);
 }
 
 /* The record may be whole on the disk, and a power failure must not bring it back. */
