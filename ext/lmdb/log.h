@@ -17,8 +17,10 @@
  * log alone. And a writer that has just locked the store publishes a whole record that a process
  * has left behind when it died: that process may have committed its main database.
  *
- * Processes that use the log hold a shared lock, PT_LOCK_LOG. The log is made under it, and removed
- * only under the exclusive one.
+ * Processes that use the log hold a shared lock, PT_LOCK_LOG, from before it is made. The first one
+ * to open the store and the last one to close it know by the exclusive lock that no other process
+ * uses the log. A log that the newest state does not name is removed with the exclusive lock, or by
+ * the process that holds the writer lock.
  *
  * To read (lmdb/log_reader.h): the word first, then LMDB's snapshot. If the word is about the
  * version of the snapshot, it says how much of the tail belongs to the view. If it is about another
@@ -141,8 +143,10 @@ void pt_log_mark_pending(pt_lmdb_store *store, bool pending);
 
 /* Nothing may be logged any more, by no process: the next commit goes to the file and ends it. */
 void pt_log_note_failure(pt_lmdb_store *store);
-/* A commit to the file is there and counts as failed: it may not be as durable as it says of
- * itself. Nothing may be logged that follows it. */
+
+/* After a commit to the file has failed: the disk may have another version of the file than this
+ * process sees, or one that is less durable than it says of itself. Nothing may be logged that
+ * follows it. */
 void pt_log_distrust_base(pt_lmdb_store *store);
 bool pt_log_has_failed(const pt_lmdb_store *store);
 

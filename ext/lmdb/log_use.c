@@ -85,8 +85,8 @@ void pt_log_consider(pt_lmdb_store *store, int64_t clock)
     }
 }
 
-/* The commit may have taken place all the same (lmdb/writer.c): then the log is needed. A log that
- * is not named, and stays, is removed by the next process that opens the store. */
+/* The commit may have taken place all the same (lmdb/failed_commit.h): then the log is needed. A
+ * log that is not named, and stays, is removed by the next process that opens the store. */
 void pt_log_withdraw(pt_lmdb_store *store)
 {
     pt_lmdb_log *log = store->log;

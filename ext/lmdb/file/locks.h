@@ -17,7 +17,7 @@ typedef enum pt_lock_byte {
     PT_LOCK_GATE,           /* exclusive while an environment is being opened or closed */
     PT_LOCK_WRITER,         /* exclusive from the first write to the end of the commit */
     PT_LOCK_PRESENCE,       /* shared while the store is open */
-    PT_LOCK_LOG,            /* shared while the log is used (lmdb/log.h), exclusive to remove it */
+    PT_LOCK_LOG,            /* shared while the log is used, exclusive by one alone (lmdb/log.h) */
     PT_LOCK_PROCESS_0 = 16, /* pt_lock_of_process */
     PT_LOCK_LAST = 0x7FFFFFFF,
 } pt_lock_byte;

@@ -80,7 +80,7 @@ void pt_log_record_end(pt_buffer *buffer, const pt_log_facts *facts, const pt_lo
 
 /* --- Reading --- */
 
-/* True if a record that begins there, at this place of the log, record_verifies by itself. */
+/* True if a record begins there that verifies by itself, at this place of the log. */
 static bool record_verifies(pt_slice bytes, uint32_t at, uint64_t seed)
 {
     if (bytes.size < PT_LOG_RECORD_HEADER) {
