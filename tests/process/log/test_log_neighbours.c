@@ -262,7 +262,7 @@ static void a_child_that_lives_on_is_in_nobodys_way(void **state)
 /* Commits something that is not ptable's, in a process of its own. */
 static int commit_with_lmdb(char *database)
 {
-    MDB_env *env;
+    MDB_env *env = NULL;
     MDB_txn *txn;
     MDB_dbi dbi;
     MDB_val key = {.mv_size = 3, .mv_data = "own"};
@@ -272,6 +272,7 @@ static int commit_with_lmdb(char *database)
                 mdb_txn_begin(env, NULL, 0, &txn) == 0 &&
                 mdb_dbi_open(txn, "of another program", MDB_CREATE, &dbi) == 0 &&
                 mdb_put(txn, dbi, &key, &value, 0) == 0 && mdb_txn_commit(txn) == 0;
+    mdb_env_close(env);
     return done ? 0 : 1;
 }
 
