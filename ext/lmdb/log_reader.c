@@ -24,7 +24,7 @@ static int follow_writer(pt_lmdb_store *store, uint64_t id)
     return problem;
 }
 
-/* No process writes the log: this one has a word of its own, which says what verifies in it. */
+/* No process writes the log now: this one has a word of its own, which says what verifies in it. */
 static int follow_file(pt_lmdb_store *store, const pt_format_state *state, int *problem,
                        pt_error *error)
 {
@@ -51,12 +51,28 @@ static int follow_file(pt_lmdb_store *store, const pt_format_state *state, int *
     return SQLITE_OK;
 }
 
+/*
+ * Sets *used if other processes use the log: then their word tells. One that has the lock alone is
+ * opening or closing the store, and goes by the log itself: the word may be one that was left, and
+ * a power failure may have left an old one. Returns 0 or errno.
+ */
+static int look_for_log_users(const pt_lmdb_store *store, bool *used)
+{
+    bool is_alone = false;
+    int problem = pt_lock_look(store->fd, PT_LOCK_LOG, used);
+    if (problem == 0 && *used) {
+        problem = pt_lock_look_if_exclusive(store->fd, PT_LOCK_LOG, &is_alone);
+    }
+    *used = *used && !is_alone;
+    return problem;
+}
+
 /* Called for each view. SQLITE_CANTOPEN: *problem says why, and there is no text. */
 static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *state, int *problem,
                                  pt_error *error)
 {
     bool used = false;
-    *problem = pt_lock_look(store->fd, PT_LOCK_LOG, &used);
+    *problem = look_for_log_users(store, &used);
     if (*problem == 0 && used) {
         *problem = follow_writer(store, state->log_id);
     }
@@ -64,7 +80,7 @@ static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *st
         return *problem != 0 ? SQLITE_CANTOPEN : SQLITE_OK;
     }
     int rc = follow_file(store, state, problem, error);
-    if (rc == SQLITE_OK && (pt_lock_look(store->fd, PT_LOCK_LOG, &used) != 0 || used)) {
+    if (rc == SQLITE_OK && (look_for_log_users(store, &used) != 0 || used)) {
         /* A writer has come: the last record that was read may not be published, or never be. */
         pt_log_replace_tail(store, NULL);
         pt_log_unfollow(store);

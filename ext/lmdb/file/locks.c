@@ -102,12 +102,23 @@ void pt_lock_release(int fd, pt_lock_byte byte)
     set_lock(fd, byte, F_UNLCK);
 }
 
-int pt_lock_look(int fd, pt_lock_byte byte, bool *held)
+/* True for *held if a lock of this type could not be taken. */
+static int look_at_lock(int fd, pt_lock_byte byte, short type, bool *held)
 {
-    struct flock lock = lock_of(byte, F_WRLCK);
+    struct flock lock = lock_of(byte, type);
     int problem = fcntl(fd, F_OFD_GETLK, &lock) == 0 ? 0 : errno;
     *held = problem == 0 && lock.l_type != F_UNLCK;
     return problem;
+}
+
+int pt_lock_look(int fd, pt_lock_byte byte, bool *held)
+{
+    return look_at_lock(fd, byte, F_WRLCK, held);
+}
+
+int pt_lock_look_if_exclusive(int fd, pt_lock_byte byte, bool *held)
+{
+    return look_at_lock(fd, byte, F_RDLCK, held);
 }
 
 /* --- Within the process --- */

@@ -50,6 +50,9 @@ void pt_lock_release(int fd, pt_lock_byte byte);
 /* Sets *held if another descriptor has the lock, shared or exclusive. Returns 0 or errno. */
 int pt_lock_look(int fd, pt_lock_byte byte, bool *held);
 
+/* The same, but only if it has it exclusively. */
+int pt_lock_look_if_exclusive(int fd, pt_lock_byte byte, bool *held);
+
 typedef struct pt_queue_place pt_queue_place;
 
 /* The sessions of this process that want the writer lock: first come, first served, except that the

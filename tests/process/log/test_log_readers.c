@@ -9,11 +9,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "fixtures/child.h"
 #include "fixtures/log_chain.h"
+#include "lmdb/file/locks.h"
+#include "lmdb/log/word.h"
 
 enum { DEFAULT_ROUNDS = 12, READERS = 12, COMMITS = 60, MANY = 1000000 };
 
@@ -484,6 +487,45 @@ static void a_record_that_is_not_published_is_not_seen(void **state)
     close_database(db);
 }
 
+/* As a power failure may leave it: an older one. */
+static void take_back_word(const char *folder)
+{
+    char path[PATH_SIZE];
+    uint64_t word;
+    path_in(folder, "one.ptable-word", path);
+    int fd = open(path, O_RDWR);
+    const off_t at = offsetof(pt_log_word, published);
+    assert_int_equal(pread(fd, &word, sizeof word, at), sizeof word);
+    word = word >> PT_LOG_END_BITS << PT_LOG_END_BITS;
+    assert_int_equal(pwrite(fd, &word, sizeof word, at), sizeof word);
+    close(fd);
+}
+
+/* A process that opens the store first has the lock alone until it has read the log. It is no
+ * writer that has set the word. */
+static void a_word_that_was_left_is_not_believed(void **state)
+{
+    char path[PATH_SIZE];
+    if (geteuid() != 0) {
+        skip();
+    }
+    use_no_log(); /* of our own */
+    *ours = (board){0};
+    make_count(*state);
+    path_in(*state, "writer.db", path);
+    sqlite3 *db = open_without_rights(*state);
+    count_on(path, 1); /* and is killed */
+    take_back_word(*state);
+    path_in(*state, "one.ptable", path);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pt_lock_take(fd, PT_LOCK_LOG, true, 0), SQLITE_OK);
+    assert_number(db, atomic_load(&ours->acknowledged), "SELECT V FROM t");
+    pt_lock_release(fd, PT_LOCK_LOG);
+    assert_number(db, atomic_load(&ours->acknowledged), "SELECT V FROM t");
+    close(fd);
+    close_database(db);
+}
+
 static int share_board(void **state)
 {
     (void)state;
@@ -505,6 +547,7 @@ int main(int argc, char **argv)
         folder_test(a_log_that_begins_again_beside_a_reader_without_rights),
         folder_test(threads_without_rights_see_what_is_acknowledged),
         folder_test(a_record_that_is_not_published_is_not_seen),
+        folder_test(a_word_that_was_left_is_not_believed),
     };
     return cmocka_run_group_tests(tests, share_board, NULL);
 }
