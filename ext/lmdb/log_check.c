@@ -26,8 +26,8 @@ static void report_missing(const char *path, int problem, pt_check_report *repor
         break;
     case EMLINK:
         pt_check_problem(report,
-                         "the log %s-log is a link or no file, or has several names: it is not "
-                         "read; put the file itself there, under this name only",
+                         "the log %s-log is a link, or no regular file, or has several names: "
+                         "it is not read; put the file itself there, under this name only",
                          path);
         break;
     default:
@@ -67,10 +67,10 @@ static void check_records(const char *path, const pt_format_state *state,
     }
     if (is_damaged) {
         pt_check_problem(report,
-                         "the log %s-log is damaged after %lld commits, at byte %lld of its "
-                         "records, or was cut: what came after that is lost; pt_forget_log keeps "
-                         "what comes before",
-                         path, (sqlite3_int64)commits, (sqlite3_int64)chain.end);
+                         "the log %s-log is damaged, or was cut, at byte %lld of its records: "
+                         "pt_forget_log keeps the %lld commit%s before that, and the rest is lost",
+                         path, (sqlite3_int64)chain.end, (sqlite3_int64)commits,
+                         commits == 1 ? "" : "s");
     } else if (chain.end == 0 && pt_log_follows_later_version(rest, &chain)) {
         pt_check_problem(report,
                          "the log %s-log follows a later version of the store: the store's file is "

@@ -16,7 +16,7 @@ int pt_log_fail(pt_error *error, const char *path, int problem)
     switch (problem) {
     case ENOENT:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: its log %q-log is missing, which has the last commits; "
+                            "store %Q: its log %q-log, which has the last commits, is missing; "
                             "bring it back beside the store, or give these commits up with "
                             "pt_forget_log",
                             path, path);
@@ -27,11 +27,12 @@ int pt_log_fail(pt_error *error, const char *path, int problem)
                             "these up with pt_forget_log",
                             path, path);
     case EMLINK:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q: its log %q-log, which has the last commits, is a link or no "
-                            "file, or has several names; put the file itself there, under this "
-                            "name only, or remove it and give the commits up with pt_forget_log",
-                            path, path);
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q: its log %q-log, which has the last commits, is a link, or "
+            "no regular file, or has several names; put the file itself there, under this "
+            "name only, or remove it and give the commits up with pt_forget_log",
+            path, path);
     case EEXIST:
     case ENODATA:
         return pt_error_set(error, SQLITE_CANTOPEN,
