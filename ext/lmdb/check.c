@@ -134,8 +134,13 @@ static uint64_t commit_of_meta(const pt_lmdb_page_file *file, const pt_lmdb_meta
 
 /*
  * A damaged number can make the newer of the two meta pages look like the older one, or like one of
- * the same commit (then LMDB uses page 0). In a store that is open, a commit may also be writing
- * the page just now; so a suspicious page is read again, and reported only if it has not changed.
+ * the same commit (then LMDB uses page 0). So the page leads to the commit after the one that is
+ * shown. If it leads to a later one, that is no damage: a power failure has taken the meta pages of
+ * commits with sync=normal or off, which have used again the pages of the older version. (The very
+ * next commit cannot.)
+ *
+ * In a store that is open, a commit may also be writing the page just now; so a suspicious page is
+ * read again, and reported only if it has not changed.
  */
 static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, uint64_t number,
                             pt_error *error)
@@ -147,7 +152,7 @@ static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *met
                               pt_lmdb_root_judge(&meta->main, file.pages) == NULL
                           ? commit_of_meta(&file, meta)
                           : 0;
-    if (commit <= checking->meta.version) {
+    if (commit != checking->meta.version + 1) {
         return SQLITE_OK;
     }
     int rc = pt_lmdb_read_metas(&file, &again, error);
