@@ -8,7 +8,7 @@
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
-#        test-isolation, test-thread-mix, test-damage, test-fuzz, test-backup, test-compact,
+#        test-kill-power-loss, test-isolation, test-thread-mix, test-damage, test-fuzz, test-backup, test-compact,
 #        test-interruption, test-log-chain, test-log-histories, test-log-readers
 #                        one suite of make test, longer with N=...
 #   make test-long       what make test leaves out because it takes long, or waits
@@ -306,7 +306,7 @@ run-test-readme: loadable
 	$(Q)$(RUN) tests/test_readme.sh tests/test_map.sh
 
 # Suites of one program. `make test` runs them in a short form; N makes them longer.
-SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
+SUITES := out-of-memory io-errors kill kill-load kill-power-loss power-loss isolation damage backup compact \
     sealed-records interruption thread-mix log-chain log-histories log-readers
 suite_program = $(or $(filter %/test_$(subst -,_,$(1)),$(UNIT_TESTS) $(PROCESS_TESTS)),\
     $(error no program for the suite test-$(1)))

@@ -21,6 +21,7 @@ io-errors          60  test-io-errors N=2000
 kill               10  test-kill N=100
 kill-load          10  test-kill-load N=1000
 power-loss         60  test-power-loss N=20000
+kill-power-loss    60  test-kill-power-loss N=20000
 isolation          60  test-isolation N=300000
 thread-mix         10  test-thread-mix N=200
 damage             10  test-damage N=2000

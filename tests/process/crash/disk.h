@@ -50,6 +50,9 @@ typedef struct disk_log {
     file_content first[DISK_FILES]; /* before the first event */
     int first_at[DISK_NAMES];
     int file_count;
+    uint8_t *memory; /* that processes share, for what is written; NULL: each event has its own */
+    size_t memory_room;
+    size_t memory_used;
     bool drops_syncs;    /* a disk that lies */
     const char *dropped; /* only of files whose names end so; NULL: of all */
 } disk_log;
@@ -62,11 +65,24 @@ static inline disk_event *disk_append(disk_log *log, disk_kind kind)
 {
     if (log->count == log->room) {
         log->room = log->room * 2 + 1000;
-        log->events = need(realloc(log->events, log->room * sizeof *log->events));
+        log->events = need(
+            log->memory != NULL ? NULL : realloc(log->events, log->room * sizeof *log->events));
     }
     disk_event *event = &log->events[log->count++];
     *event = (disk_event){.kind = kind, .file = -1, .name = -1};
     return event;
+}
+
+/* For the bytes of an event. */
+static inline uint8_t *disk_bytes(disk_log *log, size_t size)
+{
+    if (log->memory == NULL) {
+        return need(malloc(size + 1));
+    }
+    uint8_t *bytes =
+        size <= log->memory_room - log->memory_used ? log->memory + log->memory_used : NULL;
+    log->memory_used += size;
+    return need(bytes);
 }
 
 /* The number of a name in the folder; -1: the path is elsewhere. */
@@ -161,7 +177,7 @@ static inline void disk_note_write(disk_log *log, const system_call *call, int f
     event->durable = (flags & O_DSYNC) != 0 && !disk_lies(log, file);
     event->offset = (size_t)offset;
     event->size = system_call_size(call);
-    event->bytes = need(malloc(event->size + 1));
+    event->bytes = disk_bytes(log, event->size);
     size_t size = 0;
     for (int i = 0; i < call->part_count; i++) {
         memcpy(event->bytes + size, call->parts[i].iov_base, call->parts[i].iov_len);
@@ -265,6 +281,17 @@ static inline void disk_record(disk_log *log, const char *folder)
     system_call_judge = disk_judge;
 }
 
+/* From now on processes that are started may record, too, one at a time: the log lies in memory
+ * that they share, and so do its events. After disk_record. */
+static inline void disk_share(disk_log *log, disk_event *events, size_t room, uint8_t *memory,
+                              size_t memory_room)
+{
+    log->events = events;
+    log->room = room;
+    log->memory = memory;
+    log->memory_room = memory_room;
+}
+
 static inline void disk_stop(void)
 {
     system_call_judge = NULL;
@@ -273,13 +300,13 @@ static inline void disk_stop(void)
 
 static inline void disk_free(disk_log *log)
 {
-    for (size_t i = 0; i < log->count; i++) {
+    for (size_t i = 0; log->memory == NULL && i < log->count; i++) {
         free(log->events[i].bytes);
     }
     for (int i = 0; i < log->file_count; i++) {
         free(log->first[i].bytes);
     }
-    free(log->events);
+    free(log->memory == NULL ? log->events : NULL);
     *log = (disk_log){0};
 }
 

@@ -242,25 +242,6 @@ static const char *witnessed_folder;
 static database_content witnessed;
 static database_content *left_behind; /* shared memory */
 
-static inline void copy_folder(const char *from, const char *to)
-{
-    static file_content content;
-    DIR *entries = opendir(from);
-    assert_non_null(entries);
-    empty_folder(to);
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        char path[PATH_SIZE + FILE_NAME_SIZE];
-        if (entry->d_type == DT_REG) {
-            snprintf(path, sizeof path, "%s/%.63s", from, entry->d_name);
-            content.size = 0;
-            file_load(&content, path);
-            snprintf(path, sizeof path, "%s/%.63s", to, entry->d_name);
-            assert_true(file_write(path, &content));
-        }
-    }
-    closedir(entries);
-}
-
 static inline void read_copy(const char *folder)
 {
     void *copy = NULL;
