@@ -295,11 +295,45 @@ static void large_and_undurable_bases_go_to_the_tree(void **state)
     put_and_commit(store, "durable", "d", PT_SYNC_FULL);
     assert_false(own(store)->log->commit.is_written);
     engine->unlock(store);
+    engine->write_abort(NULL);
     lock_store(store);
     put_and_commit(store, "durable", "e", PT_SYNC_FULL);
     assert_true(own(store)->log->commit.is_written);
     engine->unlock(store);
     assert_seen(store, "durable", "e");
+    engine->close(store);
+}
+
+/* Where the tree could not take what a log may hold, only deletions are logged. */
+static void without_room_in_the_tree_only_deletions_are_logged(void **state)
+{
+    (void)state;
+    static char large[60000];
+    memset(large, 'l', sizeof large - 1);
+    set_map_size("68M");
+    pt_store *store = open_with_log();
+    set_map_size(NULL);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    for (int i = 0; i < 150; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "large %03d", i);
+        put_text(writer, 1, text, large);
+    }
+    commit_write(writer);
+    engine->unlock(store);
+    assert_true(is_logging(store));
+    assert_false(own(store)->log->has_room);
+    store_number(store, 1, "record");
+    assert_false(pt_log_has_tail(own(store)));
+    lock_store(store);
+    writer = begin_write(store);
+    delete_text(writer, 1, "large 000");
+    commit_write(writer);
+    engine->unlock(store);
+    assert_true(pt_log_has_tail(own(store)));
+    assert_seen(store, "000001", "record");
+    assert_seen(store, "large 000", NULL);
     engine->close(store);
 }
 
@@ -695,6 +729,24 @@ static void damage_is_an_error_until_the_log_is_given_up(void **state)
     assert_int_equal(clock, 5);
 }
 
+/* Locks of open files: this descriptor is as good as another process. */
+static void a_log_in_use_elsewhere_is_not_given_up(void **state)
+{
+    (void)state;
+    int64_t kept;
+    int64_t clock;
+    pt_store *store = open_with_log();
+    store_text(store, 1, "a", "record");
+    crash(store);
+    int other = open(fixture_path, O_RDWR);
+    assert_int_equal(pt_lock_take(other, PT_LOCK_LOG, false, 0), SQLITE_OK);
+    assert_fails(engine->forget_log(fixture_path, &kept, &clock, &error), SQLITE_BUSY,
+                 "in use in another process");
+    close(other);
+    assert_ok(engine->forget_log(fixture_path, &kept, &clock, &error));
+    assert_int_equal(kept, 1);
+}
+
 /* --- As a file --- */
 
 static void without_its_log_a_store_is_refused(void **state)
@@ -819,6 +871,7 @@ int main(void)
         store_test(it_never_begins_beside_a_program_that_does_not_follow_it),
         store_test(a_long_log_is_written_to_the_tree),
         store_test(large_and_undurable_bases_go_to_the_tree),
+        store_test(without_room_in_the_tree_only_deletions_are_logged),
         store_test(a_version_stays_when_the_log_is_written_to_the_tree),
         store_test(a_commit_is_seen_once_it_is_published),
         store_test(a_commit_that_is_undone_is_never_seen),
@@ -834,6 +887,7 @@ int main(void)
         store_test(a_word_that_was_left_is_not_believed_without_the_lock),
         store_test(a_torn_end_is_dropped),
         store_test(damage_is_an_error_until_the_log_is_given_up),
+        store_test(a_log_in_use_elsewhere_is_not_given_up),
         store_test(without_its_log_a_store_is_refused),
         store_test(a_shorter_log_is_damaged),
         store_test(stale_and_unfinished_logs_are_removed),

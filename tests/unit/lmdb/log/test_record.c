@@ -175,6 +175,13 @@ static void an_old_copy_of_the_store_is_noticed(void **state)
     assert_true(pt_log_follows_later_version(rest_of(&log, 0), &before));
     assert_false(pt_log_follows_later_version(rest_of(&log, 0), &chain));
     assert_false(pt_log_follows_later_version((pt_slice){0}, &before));
+    static const uint32_t sizes[] = {0, PT_LOG_RECORD_HEADER - PT_LOG_RECORD_ALIGNMENT,
+                                     PT_LOG_RECORD_HEADER + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        sample wrong = log;
+        pt_put_le32(wrong.bytes, sizes[i]);
+        assert_false(pt_log_follows_later_version(rest_of(&wrong, 0), &before));
+    }
     /* Of a commit that need not last, the version may be lost, too. */
     memset(&log, 0, sizeof log);
     append(&log, &chain, 1, PT_SYNC_NORMAL, &after);
