@@ -117,11 +117,11 @@ const pt_lmdb_hooks pt_log_hooks = {
 /* --- Giving up a log --- */
 
 /* Only a log that is lost, or that the disk can no longer read, may be given up. One that is a
- * link, or cannot be opened now, has all its commits. */
+ * link, or cannot be opened now for reading and writing, has all its commits. */
 static int look_before_forgetting(const pt_lmdb_store *store, uint64_t id, pt_error *error)
 {
     pt_lmdb_owned file = {.fd = -1};
-    int problem = pt_log_file_open(store->base.path, id, false, &file);
+    int problem = pt_log_file_open(store->base.path, id, true, &file);
     if (problem == 0) {
         pt_lmdb_close_owned(&file);
         return SQLITE_OK;

@@ -778,6 +778,32 @@ static void without_its_log_a_store_is_refused(void **state)
     engine->close(store);
 }
 
+/* It can be read, but not written. */
+static void a_log_without_permissions_is_not_given_up(void **state)
+{
+    (void)state;
+    enum { ANOTHER_USER = 12346 };
+    int64_t kept;
+    int64_t clock;
+    if (geteuid() != 0) {
+        skip();
+    }
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    crash(store);
+    assert_int_equal(chmod(fixture_folder, 0777), 0);
+    assert_int_equal(chmod(fixture_path, 0666), 0);
+    assert_int_equal(chmod(beside("-lock"), 0666), 0);
+    assert_int_equal(chmod(beside("-log"), 0444), 0);
+    assert_int_equal(seteuid(ANOTHER_USER), 0);
+    assert_fails(engine->forget_log(fixture_path, &kept, &clock, &error), SQLITE_CANTOPEN,
+                 "permissions of the store");
+    assert_int_equal(seteuid(0), 0);
+    store = open_store(fixture_path);
+    assert_seen(store, "000001", "record");
+    engine->close(store);
+}
+
 static void a_shorter_log_is_damaged(void **state)
 {
     (void)state;
@@ -889,6 +915,7 @@ int main(void)
         store_test(damage_is_an_error_until_the_log_is_given_up),
         store_test(a_log_in_use_elsewhere_is_not_given_up),
         store_test(without_its_log_a_store_is_refused),
+        store_test(a_log_without_permissions_is_not_given_up),
         store_test(a_shorter_log_is_damaged),
         store_test(stale_and_unfinished_logs_are_removed),
         store_test(a_log_with_the_id_0_is_removed),
