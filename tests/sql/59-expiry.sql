@@ -65,7 +65,7 @@ SELECT Entities, Entries FROM pt_tables JOIN pt_indexes ON IndexName = 'Due';
 SELECT pt_check();
 SELECT pt_purge('Session', -1);
 SELECT pt_purge('Session', 'all');
-SELECT pt_purge('Session', 0.5);
+SELECT pt_purge('Session', 0.5); SELECT pt_purge('Session', 1e30);
 SELECT pt_purge(NULL);
 SELECT pt_purge('nobody');
 

@@ -199,6 +199,30 @@ static void a_table_that_cannot_be_asked_counts_as_full(void **state)
     close_database(db);
 }
 
+/* --- Functions that write --- */
+
+static int ignore_insert(void *context, int action, const char *a, const char *b,
+                         const char *schema, const char *trigger)
+{
+    (void)context, (void)a, (void)b, (void)schema, (void)trigger;
+    return action == SQLITE_INSERT ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+static void a_function_that_may_not_write_says_so(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE a USING ptable(due DateTime, expires='due', changes=on)");
+    run(db, "INSERT INTO a VALUES ('p', '1', '2020-01-01'), ('p', '2', NULL)");
+    run(db, "DELETE FROM a WHERE RowKey = '2'");
+    sqlite3_set_authorizer(db, ignore_insert, NULL);
+    fails(db, SQLITE_AUTH, "SELECT pt_purge('a')");
+    fails(db, SQLITE_AUTH, "SELECT pt_forget_deleted('a', '2999-01-01')");
+    sqlite3_set_authorizer(db, NULL, NULL);
+    assert_number(db, 1, "SELECT pt_purge('a')");
+    assert_number(db, 2, "SELECT pt_forget_deleted('a', '2999-01-01')");
+    close_database(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +233,7 @@ int main(void)
         folder_test(without_a_table_it_is_flushed),
         folder_test(the_application_may_roll_back_meanwhile),
         folder_test(a_table_that_cannot_be_asked_counts_as_full),
+        folder_test(a_function_that_may_not_write_says_so),
     };
     /* Flushes of the file are counted. */
     setenv("PTABLE_LOG", "never", 1);
