@@ -1,7 +1,6 @@
 #include "lmdb/logged_writer.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
@@ -256,18 +255,12 @@ static bool lacks_room(const pt_logged_commit *commit)
            (commit->has_put && (!log->has_room || store->reserve.is_scarce));
 }
 
-/* True if the log's file was deleted or replaced: nobody would find again what is appended to it.
- * Asked where the disk is promised, as the flush takes a hundred times as long. */
-static bool has_lost_its_name(const pt_lmdb_log *log)
-{
-    struct stat file;
-    return fstat(pt_log_fd(log), &file) != 0 || file.st_nlink == 0;
-}
-
+/* Looks at the log's file where the disk is promised: the flush takes a hundred times as long. */
 static bool can_log(const pt_logged_commit *commit, const pt_commit *facts)
 {
     pt_lmdb_store *store = commit->store;
-    if (facts->sync == PT_SYNC_FULL && commit->operations != 0 && has_lost_its_name(store->log)) {
+    if (facts->sync == PT_SYNC_FULL && commit->operations != 0 &&
+        !pt_log_file_is_whole(pt_log_fd(store->log))) {
         pt_log_note_failure(store);
     }
     return !pt_log_has_failed(store);

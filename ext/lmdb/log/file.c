@@ -130,6 +130,12 @@ int pt_log_file_flush(int fd)
     return fdatasync(fd) == 0 ? 0 : errno;
 }
 
+bool pt_log_file_is_whole(int fd)
+{
+    struct stat file;
+    return fstat(fd, &file) == 0 && file.st_nlink != 0 && file.st_size >= HEADER_SIZE + PT_LOG_ROOM;
+}
+
 int pt_log_file_void(int fd, uint32_t at)
 {
     static const uint8_t nothing[PT_LOG_RECORD_HEADER];

@@ -56,6 +56,10 @@ int pt_log_file_read(int fd, uint32_t at, uint8_t *bytes, size_t size, size_t *g
 int pt_log_file_write(int fd, uint32_t at, pt_slice record);
 int pt_log_file_flush(int fd);
 
+/* False if the file was deleted, replaced or cut while it is open: nobody would find again what is
+ * appended to it. */
+bool pt_log_file_is_whole(int fd);
+
 /* Overwrites a record, so that it does not verify. */
 int pt_log_file_void(int fd, uint32_t at);
 

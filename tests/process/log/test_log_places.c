@@ -309,24 +309,33 @@ static void a_log_that_is_deleted_while_open_loses_nothing(void **state)
     }
 }
 
-/*
- * The next COMMIT that promises the disk finds that the log has no name any more, and writes all to
- * the store's file. A copy in its place is as good as none.
- */
-static void a_commit_does_not_go_to_a_log_without_a_name(void **state)
+static void spoil_log(const scene *all, int how)
+{
+    switch (how) {
+    case 0:
+        assert_int_equal(unlink(in(all, STORE "-log")), 0);
+        break;
+    case 1: /* a copy in its place is as good as none */
+        copy(all, STORE "-log", "copy");
+        move(all, "copy", STORE "-log");
+        break;
+    default:
+        assert_int_equal(truncate(in(all, STORE "-log"), 0), 0);
+        break;
+    }
+}
+
+/* The next COMMIT that promises the disk finds that nobody could read what it would append, and
+ * writes all to the store's file. */
+static void a_commit_does_not_go_to_a_log_that_was_spoilt(void **state)
 {
     const scene *all = *state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         peer other = start_peer(all->folder, "main.db");
         peer_run(&other, "INSERT INTO t VALUES('o', 'a%d', 0)", i);
         peer_run(&other, "INSERT INTO t VALUES('o', 'b%d', 0)", i);
         assert_true(log_chain_check(in(all, STORE)).commits > 0);
-        if (i == 0) {
-            assert_int_equal(unlink(in(all, STORE "-log")), 0);
-        } else {
-            copy(all, STORE "-log", "copy");
-            move(all, "copy", STORE "-log");
-        }
+        spoil_log(all, i);
         peer_run(&other, "INSERT INTO t VALUES('o', 'c%d', 0)", i);
         sqlite3 *db = open_database(all->folder, "main.db");
         assert_number(db, ROWS + 3 * (i + 1), "SELECT count(*) FROM t");
@@ -484,7 +493,7 @@ int main(int argc, char **argv)
         scene_test(damage_is_found_and_a_torn_end_is_not_damage),
         scene_test(a_store_that_is_older_than_its_log_is_refused),
         scene_test(a_log_that_is_deleted_while_open_loses_nothing),
-        scene_test(a_commit_does_not_go_to_a_log_without_a_name),
+        scene_test(a_commit_does_not_go_to_a_log_that_was_spoilt),
         scene_test(a_copy_of_an_open_store_needs_the_log),
         scene_test(a_backup_has_every_kind_of_write_of_the_log),
         scene_test(the_files_have_the_permissions_of_the_store),
