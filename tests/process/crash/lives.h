@@ -241,7 +241,7 @@ static inline void note_what_is_left(uint64_t digest)
         left = NULL;
     } else if (left->digest == digest) {
         left->done = now;
-        left->is_full = false; /* it is required with the next one that is */
+        left->is_full &= lives->of->log != 0; /* it is flushed before it is shown */
         lives->taken_over++;
         return;
     } else {
