@@ -174,6 +174,7 @@ static void an_old_copy_of_the_store_is_noticed(void **state)
     make_sample(&log);
     assert_true(pt_log_follows_later_version(rest_of(&log, 0), &before));
     assert_false(pt_log_follows_later_version(rest_of(&log, 0), &chain));
+    assert_false(pt_log_follows_later_version(rest_of(&log, log.ends[0]), &before));
     assert_false(pt_log_follows_later_version((pt_slice){0}, &before));
     static const uint32_t sizes[] = {0, PT_LOG_RECORD_HEADER - PT_LOG_RECORD_ALIGNMENT,
                                      PT_LOG_RECORD_HEADER + 1, UINT32_MAX};
