@@ -25,16 +25,15 @@
 #include <unistd.h>
 
 typedef enum system_call_kind {
-    CALL_OPEN,  /* open */
-    CALL_READ,  /* read, pread */
-    CALL_WRITE, /* write, pwrite, writev */
-    CALL_SYNC,  /* fsync, fdatasync, msync, sync_file_range */
-    CALL_SIZE,  /* ftruncate */
-    CALL_ROOM,  /* fallocate; posix_fallocate, which makes the file larger */
-    CALL_NAME,  /* link, unlink, rename, mkdtemp: a folder changes */
-    CALL_LOOK, /* stat, fstat, fstatfs, access, realpath, lseek, fcntl that asks for a lock's holder
-                */
-    CALL_LOCK, /* fcntl for locks, other than CALL_UNLOCK */
+    CALL_OPEN,   /* open */
+    CALL_READ,   /* read, pread */
+    CALL_WRITE,  /* write, pwrite, writev */
+    CALL_SYNC,   /* fsync, fdatasync, msync, sync_file_range */
+    CALL_SIZE,   /* ftruncate */
+    CALL_ROOM,   /* fallocate; posix_fallocate, which makes the file larger */
+    CALL_NAME,   /* link, unlink, rename, mkdtemp: a folder changes */
+    CALL_LOOK,   /* stat, fstat, statx, fstatfs, access, realpath, lseek, asking who holds a lock */
+    CALL_LOCK,   /* fcntl for locks, other than CALL_UNLOCK */
     CALL_UNLOCK, /* fcntl that only gives a lock back */
     CALL_MAP,    /* mmap of a file */
     CALL_CLOSE,
@@ -400,6 +399,14 @@ int stat(const char *path, struct stat *info)
 UNWATCHED int fstat(int fd, struct stat *info)
 {
     return system_call_on(CALL_LOOK, "fstat", fd) ? -1 : (int)syscall(SYS_fstat, fd, info);
+}
+
+/* Of a descriptor: no path is asked for in this way. */
+int statx(int fd, const char *path, int flags, unsigned int mask, struct statx *info)
+{
+    return system_call_on(CALL_LOOK, "statx", fd)
+               ? -1
+               : (int)syscall(SYS_statx, fd, path, flags, mask, info);
 }
 
 int access(const char *path, int mode)
