@@ -9,7 +9,7 @@
 
 #include "process/crash/recording.h"
 
-enum { DEFAULT_IMAGES = 700, TEXT_SIZE = 400 };
+enum { DEFAULT_IMAGES = 500, TEXT_SIZE = 400 };
 
 /* --- What may be there --- */
 

@@ -11,7 +11,7 @@
 #include "fixtures/store.h"
 #include "process/io/io_faults.h"
 
-enum { FAULTS = 100, CALLS_OF_A_COMMIT = 8, PATIENCE_MS = 60000 };
+enum { FAULTS = 60, CALLS_OF_A_COMMIT = 8, PATIENCE_MS = 60000 };
 
 #define STORE "shared.ptable"
 

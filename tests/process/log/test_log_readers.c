@@ -18,7 +18,7 @@
 #include "lmdb/file/locks.h"
 #include "lmdb/log/word.h"
 
-enum { DEFAULT_ROUNDS = 12, READERS = 12, COMMITS = 60, MANY = 1000000 };
+enum { DEFAULT_ROUNDS = 6, READERS = 12, COMMITS = 60, MANY = 1000000 };
 
 #define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int64, sync='off', store='one.ptable')"
 

@@ -19,7 +19,7 @@
 
 #include "unit/out_of_memory/out_of_memory_trial.h"
 
-enum { SHORT = 220 };
+enum { SHORT = 150 };
 
 static struct {
     memory_point *items;

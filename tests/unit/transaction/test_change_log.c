@@ -20,8 +20,9 @@ typedef struct stored {
 
 static void append_to_key(stored *self, const void *bytes, size_t size)
 {
-    memcpy(self->key + self->key_size, bytes, size);
-    self->key_size += size;
+    for (size_t i = 0; i < size; i++) {
+        self->key[self->key_size++] = ((const uint8_t *)bytes)[i];
+    }
 }
 
 static void seal(stored *self)
