@@ -2,16 +2,14 @@
  * The lock of the log, between two processes and two threads, when a log ends: it is held as long
  * as a process uses a log, and no longer, or the last process could not end it.
  */
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <lmdb.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "fixtures/log_mode.h"
+#include "fixtures/other_steps.h"
 #include "fixtures/scene.h"
 
 enum { MANY = 1000000, LOCK_BYTE_OF_GATE = 0, LOCK_BYTE_OF_LOG = 3, LONG_ENOUGH_MS = 300 };
@@ -19,18 +17,8 @@ enum { MANY = 1000000, LOCK_BYTE_OF_GATE = 0, LOCK_BYTE_OF_LOG = 3, LONG_ENOUGH_
 #define FIRST_LOCK_BYTE (INT64_C(1) << 62) /* lmdb/file/locks.c */
 #define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='shared.ptable')"
 
-/* Called once: when the gate has been released; when LMDB has said which version is the newest;
- * before a process looks for the file of a log. */
-typedef void (*other_step)(void);
-static _Atomic other_step after_gate, after_beginning, before_log;
-
-static void meet(_Atomic other_step *place)
-{
-    other_step once = atomic_exchange(place, NULL);
-    if (once != NULL) {
-        once();
-    }
-}
+/* When the gate has been released. */
+static _Atomic other_step after_gate;
 
 #pragma GCC visibility push(default)
 
@@ -47,24 +35,6 @@ int fcntl(int fd, int command, ...)
         meet(&after_gate);
     }
     return result;
-}
-
-int lstat(const char *path, struct stat *status)
-{
-    size_t size = strlen(path);
-    if (size > 4 && strcmp(path + size - 4, "-log") == 0) {
-        meet(&before_log);
-    }
-    return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
-}
-
-int mdb_env_info(MDB_env *env, MDB_envinfo *info)
-{
-    int (*next)(MDB_env *, MDB_envinfo *);
-    *(void **)&next = dlsym(RTLD_NEXT, "mdb_env_info");
-    int rc = next(env, info);
-    meet(&after_beginning);
-    return rc;
 }
 
 #pragma GCC visibility pop

@@ -15,6 +15,7 @@
 
 #include "fixtures/child.h"
 #include "fixtures/log_chain.h"
+#include "fixtures/other_steps.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/log/word.h"
 
@@ -162,29 +163,10 @@ static void what_is_acknowledged_is_seen(void **state)
 
 /* --- One reader between the steps of another --- */
 
-/* Called once: when LMDB begins to read; when it has said which version is the newest; when the
- * file of a log is looked for. */
-typedef void (*other_step)(void);
-static _Atomic other_step before_reading, after_beginning, before_log;
-
-static void meet(_Atomic other_step *place)
-{
-    other_step once = atomic_exchange(place, NULL);
-    if (once != NULL) {
-        once();
-    }
-}
+/* When LMDB begins to read. */
+static _Atomic other_step before_reading;
 
 #pragma GCC visibility push(default)
-
-int lstat(const char *path, struct stat *status)
-{
-    const char *suffix = strrchr(path, '-');
-    if (suffix != NULL && strcmp(suffix, "-log") == 0) {
-        meet(&before_log);
-    }
-    return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
-}
 
 int mdb_txn_renew(MDB_txn *txn)
 {
@@ -202,15 +184,6 @@ int mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn)
         meet(&before_reading);
     }
     return next(env, parent, flags, txn);
-}
-
-int mdb_env_info(MDB_env *env, MDB_envinfo *info)
-{
-    int (*next)(MDB_env *, MDB_envinfo *);
-    *(void **)&next = dlsym(RTLD_NEXT, "mdb_env_info");
-    int rc = next(env, info);
-    meet(&after_beginning);
-    return rc;
 }
 
 #pragma GCC visibility pop

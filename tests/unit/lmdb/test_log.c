@@ -2,7 +2,7 @@
  * The log in front of LMDB, through the engine's methods: when it is used, what is seen of it, what
  * is left of it after a crash, and what happens to it as a file.
  */
-#include "fixtures/store_fixture.h"
+#include "fixtures/log_copies.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,15 +33,6 @@ int fdatasync(int fd)
 static pt_lmdb_store *own(pt_store *store)
 {
     return (pt_lmdb_store *)store;
-}
-
-static char *beside(const char *suffix)
-{
-    static char names[4][128];
-    static int next;
-    char *name = names[next++ % 4];
-    snprintf(name, sizeof names[0], "%s%s", fixture_path, suffix);
-    return name;
 }
 
 static bool exists(const char *suffix)
@@ -95,18 +86,6 @@ static void assert_seen(pt_store *store, const char *text, const char *expected)
 }
 
 /* --- Files, as a crash leaves them --- */
-
-static void copy_bytes(const char *from, const char *to)
-{
-    static uint8_t bytes[4 << 20];
-    int fd = open(from, O_RDONLY);
-    assert_true(fd >= 0);
-    ssize_t size = read(fd, bytes, sizeof bytes);
-    close(fd);
-    fd = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_int_equal(write(fd, bytes, (size_t)size), size);
-    close(fd);
-}
 
 /* Closes the store, and puts its files back as they were before. */
 static void crash(pt_store *store)

@@ -2,7 +2,7 @@
  * pt_check of a store that nobody has open, with the log that a crash has left: one that is whole,
  * and each way in which it can be wrong.
  */
-#include "fixtures/store_fixture.h"
+#include "fixtures/log_copies.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,27 +12,6 @@
 #include "lmdb/log.h"
 
 enum { LOG_HEADER = 4096, LOG_ID_AT = 8 };
-
-static char *beside(const char *suffix)
-{
-    static char names[4][128];
-    static int next;
-    char *name = names[next++ % 4];
-    snprintf(name, sizeof names[0], "%s%s", fixture_path, suffix);
-    return name;
-}
-
-static void copy_bytes(const char *from, const char *to)
-{
-    static uint8_t bytes[4 << 20];
-    int fd = open(from, O_RDONLY);
-    assert_true(fd >= 0);
-    ssize_t size = read(fd, bytes, sizeof bytes);
-    close(fd);
-    fd = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_int_equal(write(fd, bytes, (size_t)size), size);
-    close(fd);
-}
 
 static void commit_durably(pt_store *store, const char *text, const char *record)
 {
