@@ -662,7 +662,7 @@ endef
 SQL_SCRIPTS := $(wildcard sql/*.sql)
 EXAMPLE_FILES := $(wildcard examples/*)
 EXAMPLE_PROGRAMS := $(filter %.sh %.py %.pl,$(EXAMPLE_FILES))
-DOCUMENTS := README.md $(sort $(wildcard */README.md))
+DOCUMENTS := README.md ext/FORMAT.md $(sort $(wildcard */README.md))
 INSTALLED := $(LIBDIR)/ptable.so $(LIBDIR)/libptable.a $(LIBDIR)/pkgconfig/ptable.pc \
     $(PREFIX)/include/ptable.h $(LIBDIR)/ptable_service.so $(LIBDIR)/libptable_service.a \
     $(LIBDIR)/pkgconfig/ptable_service.pc $(PREFIX)/include/ptable_service.h \

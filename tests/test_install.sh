@@ -23,6 +23,7 @@ echo "1..9"
 same_text "install prints nothing with -s" "" "$(make_target install)"
 same_text "the documents are installed" "README.md
 examples/README.md
+ext/FORMAT.md
 ext/README.md
 sql/README.md
 tests/README.md" "$(cd "$prefix/share/doc/ptable" && find . -type f | sed 's/^..//' | LC_ALL=C sort)"
