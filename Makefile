@@ -284,7 +284,7 @@ ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
         test_writers.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
     tests/test_readme.sh tests/test_map.sh tests/test_format.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
-    tests/test_amalgamation.sh $(UNIT_TESTS)
+    tests/test_amalgamation.sh tests/test_release_check.sh $(UNIT_TESTS)
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
