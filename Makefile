@@ -732,8 +732,10 @@ run-test-reproducible:
 release-check:
 	@tests/release_check.sh
 
+# Packages of another version would stay beside the new ones.
 dist:
 	@.ci/deps build test service $(PACKAGES)
+	@rm -rf build/dist
 	@.packaging/build.sh build/dist archive amalgamation $(PACKAGES)
 
 amalgamation:

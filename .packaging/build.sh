@@ -3,8 +3,10 @@
 #
 #     .packaging/build.sh FOLDER archive amalgamation deb ...
 #
-# The results are in FOLDER. Two runs make the same bytes: every time in them is that of the commit.
+# The results are in FOLDER. Two runs make the same bytes: every time in them is that of the commit, and
+# no file's mode is from this process.
 set -eu
+umask 022
 export LC_ALL=C.UTF-8 TZ=UTC
 unset MAKEFLAGS MFLAGS CFLAGS CPPFLAGS LDFLAGS # those of a make that has started this
 
@@ -16,20 +18,29 @@ version=$(sed -n 's/^#define PT_VERSION "\(.*\)"/\1/p' "$root/ext/base/version.h
 name=ptable-$version
 source=$results/source/$name
 
-# The archive has no folder build/, and where git made it no file that is not committed.
+# The archive has no folder build/, and where git made it no file that is not committed. A checkout that
+# git does not read, because it is missing or the folder is somebody else's, is not packed as it is.
 make_archive() {
-    if [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$root" ]; then
+    if [ -e "$root/.git" ]; then
         git -C "$root" archive --format=tar --prefix="$name/" HEAD
     else
         tar -C "$root" --exclude=./build --sort=name --owner=0 --group=0 --numeric-owner \
             --transform="s|^\.|$name|" -c .
-    fi | gzip -n >"$results/$name.tar.gz"
+    fi >"$results/$name.tar" || {
+        rm "$results/$name.tar"
+        exit 1
+    }
+    gzip -nf "$results/$name.tar"
 }
 
 unpack() {
     rm -rf "$results/source"
     mkdir "$results/source"
-    tar -C "$results/source" -xzf "$results/$name.tar.gz"
+    tar -C "$results/source" --no-same-permissions -xzf "$results/$name.tar.gz"
+    if ! grep -qxF "#define PT_VERSION \"$version\"" "$source/ext/base/version.h"; then
+        echo "build.sh: the last commit is not version $version: commit ext/base/version.h first" >&2
+        exit 1
+    fi
     SOURCE_DATE_EPOCH=$(stat --format=%Y "$source/Makefile")
     export SOURCE_DATE_EPOCH
 }
@@ -91,7 +102,10 @@ libraries() {
     cp "$source/build/$1/ptable.so" "$folder"
     for needed in liblmdb.so.0 libuuid.so.1; do
         cp -L "$base/usr/lib/$1-linux-gnu/$needed" "$folder"
-        cp "$base/usr/share/doc/${needed%.so.*}${needed##*.}/copyright" "$folder/licenses/${needed%.so.*}.txt"
+    done
+    # Code of the headers of the last two is in ptable.so.
+    for package in liblmdb0 libuuid1 libxxhash-dev libbsd-dev; do
+        cp "$base/usr/share/doc/$package/copyright" "$folder/licenses/${package%%[01-]*}.txt"
     done
     chmod 644 "$folder"/*.so*
     check_glibc "$folder"
@@ -100,8 +114,8 @@ libraries() {
 # What is promised to users: glibc 2.34 or newer.
 check_glibc() {
     newest=$(objdump -T "$1"/*.so* | sed -n 's/.*(\?GLIBC_\([0-9.]*\))\?.*/\1/p' | sort -V | tail -n 1)
-    if [ "$(printf '%s\n2.34\n' "$newest" | sort -V | tail -n 1)" != 2.34 ]; then
-        echo "build.sh: $1 needs glibc $newest; the packages promise 2.34" >&2
+    if [ -z "$newest" ] || [ "$(printf '%s\n2.34\n' "$newest" | sort -V | tail -n 1)" != 2.34 ]; then
+        echo "build.sh: $1 needs glibc ${newest:-(unknown)}; the packages promise 2.34" >&2
         exit 1
     fi
 }
