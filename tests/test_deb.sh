@@ -33,9 +33,22 @@ files() {
         -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/log \) -prune -o -print | sort"
 }
 
-same_text "lintian has no remarks" "" "$(lintian --allow-root --fail-on none "$(package libsqlite3-mod-ptable)" \
-    "$(package libsqlite3-mod-ptable-service)" "$(package libsqlite3-mod-ptable-dev)" \
-    "$packages/ptable_$version.dsc" 2>&1 | grep '^[EW]:')"
+# The links from the installed documents to files that are not there, and how many documents there are.
+broken_links() {
+    documents=$debian/usr/share/doc/libsqlite3-mod-ptable
+    find "$documents" -name '*.md' | sort >"$work/pages"
+    while read -r page; do
+        grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | sort -u | while read -r link; do
+            [ -e "${page%/*}/$link" ] || echo "${page#"$documents/"}: $link"
+        done
+    done <"$work/pages"
+    echo "$(wc -l <"$work/pages") pages"
+}
+
+same_text "lintian has no remarks, and ends well" "0" "$(lintian --allow-root --fail-on error,warning \
+    "$(package libsqlite3-mod-ptable)" "$(package libsqlite3-mod-ptable-service)" \
+    "$(package libsqlite3-mod-ptable-dev)" "$packages/ptable_$version.dsc" >"$work/lintian" 2>&1
+    echo $?; grep '^[EW]:' "$work/lintian")"
 same_text "a fresh Debian" "" "$(mmdebstrap --quiet --variant=minbase --include=sqlite3,ca-certificates "$suite" \
     "$debian" 2>&1)"
 cp /etc/resolv.conf "$debian/etc/"
@@ -62,11 +75,14 @@ same_text "the library for the Table service" "here" \
 same_text "an example that comes with the package" "$(cat "$root/examples/06-compound-key.out")" \
     "$(inside '/usr/share/doc/libsqlite3-mod-ptable/examples/run.sh 06')"
 
+same_text "links of the documents lead to files" "6 pages" "$(broken_links)"
+
 same_text "apt removes the packages" "" \
     "$(inside 'apt-get --quiet purge --yes --auto-remove libsqlite3-mod-ptable libsqlite3-mod-ptable-service' \
         >"$work/remove" || cat "$work/remove")"
 files >"$work/after"
-same_text "nothing is left" "" "$(diff "$work/before" "$work/after")"
+same_text "nothing is left" "/usr/bin/sqlite3" \
+    "$(grep -x /usr/bin/sqlite3 "$work/after"; diff "$work/before" "$work/after")"
 same_text "the extension is gone" "no" \
     "$(inside "sqlite3 -batch :memory: '.load ptable'" >"$work/none" && echo yes || echo no)"
 

@@ -55,8 +55,16 @@ for machine in 'x64 Advanced Micro Devices X86-64' 'arm64 AArch64'; do
         readelf -h "$app/node_modules/ptable-sqlite/linux-${machine%% *}"/*.so* |
             sed -n 's/ *Machine: *//p' | sort | uniq -c | sed 's/^ *//')"
 done
-same_text "the licences of the libraries" "liblmdb.txt
-libuuid.txt" "$(ls "$app/node_modules/ptable-sqlite/linux-x64/licenses")"
+for machine in x64 arm64; do
+    installed=$app/node_modules/ptable-sqlite/linux-$machine
+    same_text "the libraries for $machine need glibc 2.34, and nothing newer" "2.34" \
+        "$(readelf -V "$installed"/*.so* | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -V | tail -n 1)"
+    same_text "the licences of the libraries, and of what ptable.so has of headers" "libbsd.txt: Niels Provos
+liblmdb.txt: Symas Corp
+libuuid.txt: Theodore Ts'o
+libxxhash.txt: Yann Collet" "$(cd "$installed/licenses" && grep -o -m 1 -e 'Niels Provos' -e 'Symas Corp' \
+        -e "Theodore Ts'o" -e 'Yann Collet' -- * | sed 's/:/: /')"
+done
 rm "$app/node_modules/better-sqlite3" "$app/node_modules/sqlite3"
 same_text "npm uninstalls it" "" "$(run_npm uninstall ptable-sqlite >"$work/remove"; ls "$app/node_modules")"
 echo "1..$number"

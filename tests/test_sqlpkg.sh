@@ -25,10 +25,12 @@ same_text "the list names an archive that is there" "yes" "$(test -f "$packages/
 same_text "the checksum" "$(list "\$.assets.checksums.\"$archive\"")" \
     "sha256-$(sha256sum <"$packages/$archive" | cut -d ' ' -f 1)"
 tar -C "$folder" -xzf "$packages/$archive"
-same_text "no file is in a folder" "liblmdb.so.0
+same_text "no file is in a folder" "libbsd.txt
+liblmdb.so.0
 liblmdb.txt
 libuuid.so.1
 libuuid.txt
+libxxhash.txt
 ptable.so" "$(cd "$folder" && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
 same_text "the versions are the same" "$version $version" "$(list '$.version') $(shell 'SELECT pt_version()')"
 same_text "ten lines of SQL" "$(cat "$root/tests/packages/ten-lines.out")" \
