@@ -52,6 +52,11 @@ for binding in sqlite3 apsw; do
 ptable.so True
 liblmdb.so.0 True" "$(python "$root/tests/packages/try_wheel.py" "$binding" "$root/tests/packages/ten-lines.sql")"
 done
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -n '/^```python/,/^```$/p' "$root/.packaging/python/README.md" | grep -v '^```' >"$work/readme.py"
+same_text "the page's example prints a row, and keeps it for other programs" "[('Ann',)]
+Ann" "$(python readme.py)
+$(cd "$work" && sqlite3 -batch demo.db ".load '$(path_of_extension)'" 'SELECT Name FROM Employee' 2>&1)"
 same_text "a Python whose SQLite loads no extensions" "NotImplementedError" "$(python -c '
 import ptable_sqlite
 ptable_sqlite.load(object())' | sed -n '$s/:.*//p')"
