@@ -91,7 +91,8 @@ static int attach_without_rights(pt_lmdb_store *store, const pt_format_state *st
 
 /* --- Following a log --- */
 
-/* The log may have ended since the state was read. */
+/* The log may have ended since the state was read: SQLITE_BUSY. If it is only locked, trying again
+ * would be waiting again: SQLITE_BUSY_RECOVERY. */
 static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int problem,
                          pt_error *error)
 {
@@ -100,8 +101,11 @@ static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return newest.state.log_id != state->log_id ? SQLITE_BUSY
-                                                : pt_log_fail(error, store->base.path, problem);
+    if (newest.state.log_id != state->log_id) {
+        return SQLITE_BUSY;
+    }
+    rc = pt_log_fail(error, store->base.path, problem);
+    return rc == SQLITE_BUSY ? SQLITE_BUSY_RECOVERY : rc;
 }
 
 /* True if a process has died between writing a record and publishing it. While a writer lives that

@@ -52,6 +52,11 @@ int pt_log_fail(pt_error *error, const char *path, int problem)
                             "store %Q: its log (%q-log, %q-word) cannot be opened: %s; give these "
                             "files the permissions of the store",
                             path, path, path, mdb_strerror(problem));
+    case EAGAIN:
+        return pt_error_set(error, SQLITE_BUSY,
+                            "store %Q: another process, which opens or closes it, keeps its log "
+                            "locked; try again, or end that process if it stands still",
+                            path);
     case EIDRM:
         return pt_error_set(
             error, SQLITE_CANTOPEN,

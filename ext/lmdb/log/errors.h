@@ -13,8 +13,8 @@
 bool pt_log_is_lost(int problem);
 
 /* It is not there, or cannot be read. `problem` is what lmdb/log/file.h and lmdb/log/word.h return,
- * or about the word EIDRM: it is not the one of the log, ENOTUNIQ: it is none. SQLITE_CANTOPEN, or
- * a code of pt_lmdb_fail. */
+ * or about the word EIDRM: it is not the one of the log, ENOTUNIQ: it is none; or EAGAIN: the lock
+ * of the log cannot be had. SQLITE_CANTOPEN, SQLITE_BUSY for EAGAIN, or a code of pt_lmdb_fail. */
 int pt_log_fail(pt_error *error, const char *path, int problem);
 
 /* SQLITE_CORRUPT. */

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/seal.h"
 #include "lmdb/log.h"
@@ -110,6 +111,10 @@ static void change_byte_of_log(off_t at)
 /* A call of the engine to lock the log comes here. */
 static bool locking_fails;
 
+/* The monotonic clock, in seconds; 0: the system's. And by how much each look at it moves it on. */
+static time_t set_time;
+static time_t seconds_a_look;
+
 #pragma GCC visibility push(default)
 
 int fcntl(int fd, int command, ...)
@@ -126,6 +131,22 @@ int fcntl(int fd, int command, ...)
     }
     int result = (int)syscall(SYS_fcntl, fd, command, argument);
     return result;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock != CLOCK_MONOTONIC || set_time == 0) {
+        return (int)syscall(SYS_clock_gettime, clock, now);
+    }
+    set_time += seconds_a_look;
+    *now = (struct timespec){.tv_sec = set_time};
+    return 0;
+}
+
+static void set_the_clock(time_t step)
+{
+    set_time = 1;
+    seconds_a_look = step;
 }
 
 /* The store whose environment may be closed by another thread, unless a transaction of it is open
@@ -744,6 +765,33 @@ static void without_its_log_a_store_is_refused(void **state)
     assert_int_equal(truncate(beside("-log"), 0), 0);
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
     assert_int_equal(unlink(beside("-log")), 0);
+/* Another process is about to open or to close the store, and stands still. Waiting for it once is
+ * enough. */
+static void a_log_that_another_process_keeps_locked_is_busy(void **state)
+{
+    (void)state;
+    enum { MORE_THAN_IT_WAITS = 11, LOOKS = 3 };
+    pt_store *store = open_with_log();
+    store_text(store, 1, "a", "record");
+    pt_log_detach(own(store));
+    own(store)->log->seen = 0;
+    int other = open(fixture_path, O_RDWR);
+    assert_int_equal(pt_lock_take(other, PT_LOCK_LOG, true, 0), SQLITE_OK);
+    pt_snapshot *snapshot = new_snapshot(store);
+    set_the_clock(MORE_THAN_IT_WAITS);
+    assert_fails(engine->snapshot_begin(snapshot, &error), SQLITE_BUSY, "end that process");
+    assert_true(set_time <= 1 + LOOKS * MORE_THAN_IT_WAITS);
+    assert_fails(engine->lock(store, 0, &error), SQLITE_BUSY, "end that process");
+    set_time = 0;
+    close(other);
+    assert_ok(engine->snapshot_begin(snapshot, &error));
+    assert_record(snapshot, 1, "a", "record");
+    engine->snapshot_free(snapshot);
+    store_text(store, 1, "a", "later");
+    assert_seen(store, "a", "later");
+    engine->close(store);
+}
+
     assert_int_equal(symlink(beside("-kept"), beside("-log")), 0);
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "link");
     assert_int_equal(unlink(beside("-log")), 0);
@@ -906,3 +954,4 @@ int main(void)
     return 0;
 #endif
 }
+        store_test(a_log_that_another_process_keeps_locked_is_busy),
