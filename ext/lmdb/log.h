@@ -70,9 +70,9 @@ typedef struct pt_lmdb_log {
     uint64_t next_id;   /* of the log that the next commit to the file names; 0: none */
     pt_log_chain chain; /* of the published records */
     pt_logged_commit commit;
-    int64_t recent_clock; /* of the first of the small commits that are counted in `recent` */
-    int64_t not_before;   /* is a log to be begun */
-    uint64_t dice;        /* for tests: base/ways.h */
+    pt_deadline recent_until; /* small commits are counted in `recent` */
+    pt_deadline not_before;   /* is a log to be begun */
+    uint64_t dice;            /* for tests: base/ways.h */
 
     int file;               /* the one of `files` that is in use */
     pt_sync strongest;      /* commit in the tail: writing it to the tree must promise as much */

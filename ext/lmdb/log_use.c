@@ -12,8 +12,8 @@
 enum {
     LONG_COMMITS = 1000,
     COMMITS_BEFORE_LOG = 8,
-    TICKS_A_SECOND = 10000000,
-    SECONDS_AFTER_FAILURE = 60, /* before the next try to make a log */
+    MS_FOR_THESE = 1000,
+    MS_AFTER_FAILURE = 60000, /* before the next try to make a log */
 };
 
 /* --- Beginning --- */
@@ -24,14 +24,15 @@ static void note_problem(const pt_lmdb_store *store, int problem)
                 strerror(problem));
 }
 
-static bool is_time_for_log(pt_lmdb_log *log, int64_t clock)
+/* Not by the clock of the commits: deletions do not move it on. */
+static bool is_time_for_log(pt_lmdb_log *log)
 {
     if (PT_WAYS_LOG_ALWAYS) {
         return true;
     }
-    if (log->recent == 0 || clock - log->recent_clock > TICKS_A_SECOND) {
+    if (pt_deadline_has_passed(log->recent_until)) {
         log->recent = 0;
-        log->recent_clock = clock;
+        log->recent_until = pt_deadline_in(MS_FOR_THESE);
     }
     log->recent++;
     return log->recent >= COMMITS_BEFORE_LOG;
@@ -63,12 +64,12 @@ static bool all_follow_logs(const pt_lmdb_store *store)
     return store != NULL;
 }
 
-void pt_log_consider(pt_lmdb_store *store, int64_t clock)
+void pt_log_consider(pt_lmdb_store *store)
 {
     pt_lmdb_log *log = store->log;
     if (!log->is_allowed || PT_WAYS_LOG_NEVER || log->state.log_id != 0 ||
-        store->reserve.is_scarce || clock < log->not_before || !is_time_for_log(log, clock) ||
-        !pt_log_look_for_room(store)) {
+        store->reserve.is_scarce || !pt_deadline_has_passed(log->not_before) ||
+        !is_time_for_log(log) || !pt_log_look_for_room(store)) {
         return;
     }
     log->recent = 0;
@@ -81,7 +82,7 @@ void pt_log_consider(pt_lmdb_store *store, int64_t clock)
         note_problem(store, problem);
         pt_log_clear_up(store, 0);
         pt_log_detach(store);
-        log->not_before = clock + INT64_C(1) * SECONDS_AFTER_FAILURE * TICKS_A_SECOND;
+        log->not_before = pt_deadline_in(MS_AFTER_FAILURE);
     }
 }
 

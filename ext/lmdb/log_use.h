@@ -15,7 +15,7 @@
  * Before a small commit to the file: begins a log if it is time, and the commit will name it. If it
  * cannot be made, the store goes on without.
  */
-void pt_log_consider(pt_lmdb_store *store, int64_t clock);
+void pt_log_consider(pt_lmdb_store *store);
 
 /* After the commit failed that was to name a new log, or no log any more. */
 void pt_log_withdraw(pt_lmdb_store *store);

@@ -228,7 +228,7 @@ static int commit_without_log(pt_lmdb_store *store, pt_writer *writer, const pt_
 {
     bool may_begin = !facts->catalog_changed && pt_lmdb_write_is_small(writer);
     if (may_begin) {
-        pt_log_consider(store, facts->clock);
+        pt_log_consider(store);
     }
     int rc = pt_lmdb_write_commit(writer, facts, error);
     if (rc != SQLITE_OK && may_begin) {

@@ -174,6 +174,7 @@ static void it_begins_with_the_eighth_small_commit(void **state)
 {
     (void)state;
     unsetenv("PTABLE_LOG");
+    set_the_clock(0);
     pt_store *store = open_store(fixture_path);
     for (int i = 1; i < 8; i++) {
         store_number(store, i, "record");
@@ -187,12 +188,29 @@ static void it_begins_with_the_eighth_small_commit(void **state)
     assert_false(pt_log_has_tail(own(store))); /* this one names the log */
     store_number(store, 9, "record");
     assert_true(pt_log_has_tail(own(store)));
+    set_time = 0;
     engine->close(store);
     assert_false(exists("-log"));
     assert_false(exists("-word"));
     store = open_store(fixture_path);
     assert_seen(store, "000009", "record");
     assert_false(is_logging(store));
+    engine->close(store);
+}
+
+/* Deletions assign no Timestamp: the clock of such commits stands still, and tells no time. */
+static void it_does_not_begin_with_commits_that_are_far_apart(void **state)
+{
+    (void)state;
+    enum { AN_HOUR = 3600, COMMITS = 20 };
+    unsetenv("PTABLE_LOG");
+    set_the_clock(AN_HOUR);
+    pt_store *store = open_store(fixture_path);
+    for (int i = 0; i < COMMITS; i++) {
+        store_number(store, i, "record");
+    }
+    assert_false(is_logging(store));
+    set_time = 0;
     engine->close(store);
 }
 
@@ -747,24 +765,6 @@ static void a_log_in_use_elsewhere_is_not_given_up(void **state)
     assert_int_equal(kept, 1);
 }
 
-/* --- As a file --- */
-
-static void without_its_log_a_store_is_refused(void **state)
-{
-    (void)state;
-    int64_t kept;
-    int64_t clock;
-    pt_store *store = open_with_log();
-    store_number(store, 1, "record");
-    crash(store);
-    assert_int_equal(rename(beside("-log"), beside("-kept")), 0);
-    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "is missing");
-    copy_bytes(beside("-kept"), beside("-log"));
-    change_byte_of_log(9); /* of the id: its seal is wrong now */
-    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
-    assert_int_equal(truncate(beside("-log"), 0), 0);
-    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
-    assert_int_equal(unlink(beside("-log")), 0);
 /* Another process is about to open or to close the store, and stands still. Waiting for it once is
  * enough. */
 static void a_log_that_another_process_keeps_locked_is_busy(void **state)
@@ -792,6 +792,24 @@ static void a_log_that_another_process_keeps_locked_is_busy(void **state)
     engine->close(store);
 }
 
+/* --- As a file --- */
+
+static void without_its_log_a_store_is_refused(void **state)
+{
+    (void)state;
+    int64_t kept;
+    int64_t clock;
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    crash(store);
+    assert_int_equal(rename(beside("-log"), beside("-kept")), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "is missing");
+    copy_bytes(beside("-kept"), beside("-log"));
+    change_byte_of_log(9); /* of the id: its seal is wrong now */
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
+    assert_int_equal(truncate(beside("-log"), 0), 0);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "-log");
+    assert_int_equal(unlink(beside("-log")), 0);
     assert_int_equal(symlink(beside("-kept"), beside("-log")), 0);
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "link");
     assert_int_equal(unlink(beside("-log")), 0);
@@ -920,6 +938,7 @@ int main(void)
 #if defined(PT_DEBUG) || defined(PT_WAYS)
     const struct CMUnitTest tests[] = {
         store_test(it_begins_with_the_eighth_small_commit),
+        store_test(it_does_not_begin_with_commits_that_are_far_apart),
         store_test(it_never_begins_where_it_must_not),
         store_test(it_never_begins_beside_a_program_that_does_not_follow_it),
         store_test(a_long_log_is_written_to_the_tree),
@@ -941,6 +960,7 @@ int main(void)
         store_test(a_torn_end_is_dropped),
         store_test(damage_is_an_error_until_the_log_is_given_up),
         store_test(a_log_in_use_elsewhere_is_not_given_up),
+        store_test(a_log_that_another_process_keeps_locked_is_busy),
         store_test(without_its_log_a_store_is_refused),
         store_test(a_log_without_permissions_is_not_given_up),
         store_test(a_shorter_log_is_damaged),
@@ -954,4 +974,3 @@ int main(void)
     return 0;
 #endif
 }
-        store_test(a_log_that_another_process_keeps_locked_is_busy),
