@@ -116,19 +116,24 @@ const pt_lmdb_hooks pt_log_hooks = {
 
 /* --- Giving up a log --- */
 
-/* Only a log that is lost, or that the disk can no longer read, may be given up. One that is a
- * link, or cannot be opened now for reading and writing, has all its commits. */
+/*
+ * Sets is_given_up if the log is lost. One that is a link, or cannot be opened now for reading and
+ * writing, has all its commits. So has perhaps one that the disk does not give: a read that failed
+ * may succeed the next time.
+ */
 static int look_before_forgetting(const pt_lmdb_store *store, uint64_t id, pt_error *error)
 {
     pt_lmdb_owned file = {.fd = -1};
     int problem = pt_log_file_open(store->base.path, id, true, &file);
     if (problem == 0) {
         pt_lmdb_close_owned(&file);
+    }
+    store->log->is_given_up = pt_log_is_lost(problem);
+    if (problem == 0 || store->log->is_given_up) {
         return SQLITE_OK;
     }
-    return pt_log_is_lost(problem) || problem == EIO
-               ? SQLITE_OK
-               : pt_log_fail(error, store->base.path, problem);
+    return problem == EIO ? pt_log_fail_reading(error, store->base.path, problem)
+                          : pt_log_fail(error, store->base.path, problem);
 }
 
 static int open_to_forget(pt_lmdb_store *store, pt_error *error)
@@ -155,17 +160,11 @@ static int open_to_forget(pt_lmdb_store *store, pt_error *error)
         return rc;
     }
     rc = look_before_forgetting(store, newest.state.log_id, error);
-    if (rc != SQLITE_OK) {
+    if (rc != SQLITE_OK || store->log->is_given_up) {
         return rc;
     }
     store->log->is_alone = true;
-    rc = pt_log_recover(store, &newest.state, &damaged, error);
-    if (rc == SQLITE_CANTOPEN || rc == SQLITE_IOERR) {
-        pt_error_clear(error);
-        store->log->is_given_up = true;
-        rc = SQLITE_OK;
-    }
-    return rc;
+    return pt_log_recover(store, &newest.state, &damaged, error);
 }
 
 static const pt_lmdb_hooks forgetting_hooks = {

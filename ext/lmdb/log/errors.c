@@ -68,6 +68,18 @@ int pt_log_fail(pt_error *error, const char *path, int problem)
     }
 }
 
+int pt_log_fail_reading(pt_error *error, const char *path, int problem)
+{
+    int rc = pt_lmdb_fail(error, problem, path, "reading its log (-log)");
+    if (problem != EIO) {
+        return rc;
+    }
+    return pt_error_set(error, rc,
+                        "%s; if it stays so, put what can be read of the log in its place, or "
+                        "remove it, and give up the rest with pt_forget_log",
+                        error->message);
+}
+
 int pt_log_fail_damaged(pt_error *error, const char *path)
 {
     return pt_error_set(

@@ -17,6 +17,9 @@ bool pt_log_is_lost(int problem);
  * of the log cannot be had. SQLITE_CANTOPEN, SQLITE_BUSY for EAGAIN, or a code of pt_lmdb_fail. */
 int pt_log_fail(pt_error *error, const char *path, int problem);
 
+/* It is there, and reading it has failed with this errno. A code of pt_lmdb_fail. */
+int pt_log_fail_reading(pt_error *error, const char *path, int problem);
+
 /* SQLITE_CORRUPT. */
 int pt_log_fail_damaged(pt_error *error, const char *path);
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/sqlite.h"
-#include "lmdb/file/errors.h"
+#include "lmdb/log/errors.h"
 #include "lmdb/log/file.h"
 
 /* Entities and chunks are logged, the catalogue and garbage never. */
@@ -67,7 +67,7 @@ static int read_records(int fd, const char *path, uint32_t from, size_t size, ui
     int problem = pt_log_file_read(fd, from, *bytes, size, got);
     if (problem != 0) {
         sqlite3_free(*bytes);
-        return pt_lmdb_fail(error, problem, path, "reading its log (-log)");
+        return pt_log_fail_reading(error, path, problem);
     }
     return SQLITE_OK;
 }

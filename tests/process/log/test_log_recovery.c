@@ -12,6 +12,8 @@
 #include "fixtures/log_chain.h"
 #include "fixtures/scene.h"
 
+static int reads_that_succeed = -1; /* before one fails; -1: all do */
+
 /* Files whose names end so cannot be opened, with this error. */
 static const char *open_fails_for;
 static int open_fails_with = EMFILE;
@@ -31,6 +33,16 @@ int open(const char *path, int flags, ...)
     }
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+    if (reads_that_succeed >= 0 && reads_that_succeed-- == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, bytes, size, at);
+}
+
 #pragma GCC visibility pop
 
 enum { MANY = 1000000 };
@@ -163,20 +175,44 @@ static void a_log_that_cannot_be_opened_now_is_not_given_up(void **state)
     expect_rows(all, 2);
 }
 
-/* It will not get better by waiting. */
-static void a_log_that_the_disk_does_not_give_can_be_given_up(void **state)
+/* Nobody knows how often that will happen: whoever removes the log has given it up. */
+static void a_log_that_the_disk_does_not_give_is_given_up_once_it_is_removed(void **state)
 {
     const scene *all = *state;
     leave_rows(all);
     sqlite3 *db = open_database(all->folder, "other.db");
     open_fails_for = "-log";
     open_fails_with = EIO;
-    assert_number(db, 1, "SELECT pt_forget_log('%s') LIKE 'kept 0 commits of the log; %%'",
-                  beside(all, ""));
+    fails(db, SQLITE_IOERR, "SELECT pt_forget_log('%s')", beside(all, ""));
+    says(db, "remove");
     open_fails_for = NULL;
     open_fails_with = EMFILE;
+    assert_int_equal(unlink(beside(all, "-log")), 0);
+    assert_number(db, 1, "SELECT pt_forget_log('%s') LIKE 'kept 0 commits of the log; %%'",
+                  beside(all, ""));
     close_database(db);
     expect_rows(all, 1);
+}
+
+/* Any read, of the store too. It fails once: the next one would succeed. */
+static void a_read_that_fails_gives_no_log_up(void **state)
+{
+    const scene *all = *state;
+    bool failed = true;
+    for (int i = 0; failed; i++) {
+        peer other = start_peer(all->folder, "main.db");
+        peer_run(&other, TABLES);
+        peer_run(&other, "INSERT INTO f VALUES('p', 'a%d', 1); INSERT INTO f VALUES('p', 'b%d', 1)",
+                 i, i);
+        kill_peer(&other);
+        sqlite3 *db = open_database(all->folder, "other.db");
+        reads_that_succeed = i;
+        code_of(db, "SELECT pt_forget_log('%s')", beside(all, ""));
+        failed = reads_that_succeed < 0;
+        reads_that_succeed = -1;
+        close_database(db);
+        expect_rows(all, 2 * (i + 1));
+    }
 }
 
 /* Reading is not writing: the code is that of a store that cannot be opened. */
@@ -206,7 +242,8 @@ int main(int argc, char **argv)
         scene_test(a_log_without_a_word_is_not_lost),
         scene_test(a_log_with_other_names_is_not_given_up),
         scene_test(a_log_that_cannot_be_opened_now_is_not_given_up),
-        scene_test(a_log_that_the_disk_does_not_give_can_be_given_up),
+        scene_test(a_log_that_the_disk_does_not_give_is_given_up_once_it_is_removed),
+        scene_test(a_read_that_fails_gives_no_log_up),
         scene_test(a_log_without_permission_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
