@@ -97,9 +97,12 @@ static void go_on_after_failed_root(pt_lmdb_store *store, const pt_format_state 
         pt_log_distrust_base(store);
     }
     mdb_env_info(store->env.env, &info);
+    /* Under the mutex: a thread that LMDB has refused asks it again before it says so. */
+    pthread_mutex_lock(&store->mutex);
     if (info.me_last_txnid + 1 == state->version && pt_lmdb_env_clear_failure(&store->env)) {
         atomic_store(&store->broken, false);
     }
+    pthread_mutex_unlock(&store->mutex);
 }
 
 int pt_lmdb_judge_failed_commit(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,

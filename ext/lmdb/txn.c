@@ -194,6 +194,27 @@ static int reopen_broken_env(pt_lmdb_store *store, void *context, pt_error *erro
     return rc;
 }
 
+/*
+ * LMDB has said MDB_PANIC. Another thread may have got over the failure since: it clears `broken`
+ * with the mutex held (lmdb/failed_commit.c), and it must not be set again after that. So LMDB is
+ * asked once more. False: it is not broken any more.
+ */
+static bool note_panic(pt_lmdb_store *store)
+{
+    count_txn(store); /* so nothing closes the environment */
+    pthread_mutex_lock(&store->mutex);
+    if (!atomic_load(&store->broken)) {
+        MDB_txn *txn = NULL;
+        atomic_store(&store->broken,
+                     mdb_txn_begin(store->env.env, NULL, MDB_RDONLY, &txn) == MDB_PANIC);
+        mdb_txn_abort(txn);
+    }
+    bool broken = atomic_load(&store->broken);
+    pthread_mutex_unlock(&store->mutex);
+    pt_lmdb_txn_end(store);
+    return broken;
+}
+
 /* Removes the cause of a failed begin. SQLITE_OK: worth another try. */
 static int remedy_failed_begin(pt_lmdb_store *store, int mdb_rc, pt_error *error)
 {
@@ -209,7 +230,9 @@ static int remedy_failed_begin(pt_lmdb_store *store, int mdb_rc, pt_error *error
             "process and try again",
             error);
     case MDB_PANIC:
-        atomic_store(&store->broken, true);
+        if (!note_panic(store)) {
+            return SQLITE_OK;
+        }
         return change_env_when_idle(
             store, reopen_broken_env, NULL, SQLITE_IOERR,
             "must be opened again after a failed write; end the open statements and "
