@@ -1,6 +1,7 @@
 #include "faults/failing_malloc.h"
 #include "unit/service/remote_database.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 #include "service/division.h"
@@ -19,8 +20,9 @@ static struct {
 static int entities;
 static bool ignores_bounds; /* answers with whatever is there */
 static int busy_at;         /* this request is refused once; 0: none */
-static int silent_from;     /* requests from this one on get no answer; 0: all do */
-static bool begins_empty;   /* the first page has a token only */
+/* Requests from this one on get no answer; 0: all do. The server's thread reads it meanwhile. */
+static atomic_int silent_from;
+static bool begins_empty; /* the first page has a token only */
 
 static void add_entities(const char *partition, const char *row, int from, int count)
 {
