@@ -165,15 +165,6 @@ static void octet_length(sqlite3_context *context, int argc, sqlite3_value **arg
     }
 }
 
-/* SQLite compares integers with Doubles as long doubles. Valgrind's have no more bits than a
- * Double. */
-static bool has_long_doubles(void)
-{
-    volatile int64_t most = INT64_MAX;
-    volatile long double wide = (long double)most;
-    return wide < 9223372036854775808.0L;
-}
-
 static void order_is_that_of_sqlite(void **state)
 {
     if (!has_long_doubles()) {

@@ -615,7 +615,9 @@ static int write_in_child(void)
 {
     pt_error own_error = PT_ERROR_NONE;
     pt_writer *writer;
-    return engine->write_begin(inherited, &writer, &own_error) == SQLITE_CANTOPEN ? 0 : 1;
+    int rc = engine->write_begin(inherited, &writer, &own_error);
+    pt_error_clear(&own_error);
+    return rc == SQLITE_CANTOPEN ? 0 : 1;
 }
 
 /* Before it looks at the newest state, which it could not read. */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/sqlite.h"
+#include "fixtures/forked.h"
 #include "service/http.h"
 
 static sqlite3 *db;
@@ -508,7 +509,7 @@ static void a_child_opens_its_own_connections(void **state)
         bool replied = wait_for(own)->status == 200;
         pt_http_end(http, own);
         pt_http_free(http);
-        _exit(refused && replied ? 0 : 1);
+        end_forked(refused && replied ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -516,7 +517,7 @@ static void a_child_opens_its_own_connections(void **state)
     child = fork();
     if (child == 0) {
         pt_http_free(http);
-        _exit(0);
+        end_forked(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);

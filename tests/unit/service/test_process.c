@@ -2,6 +2,7 @@
  * A process around the library for the Table service: forks, threads, signals, programs that it
  * starts, and a full table of descriptors.
  */
+#include "fixtures/forked.h"
 #include "unit/service/remote_database.h"
 
 #include <signal.h>
@@ -88,7 +89,7 @@ static void a_child_does_not_disturb_its_parent(void **state)
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     pid_t child = fork();
     if (child == 0) {
-        _exit(use_in_child(statement));
+        end_forked(use_in_child(statement));
     }
     assert_int_equal(wait_for_child(child), 0);
     int connections = canned_connections();

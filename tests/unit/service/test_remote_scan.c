@@ -1,4 +1,5 @@
 #include "faults/failing_malloc.h"
+#include "fixtures/forked.h"
 #include "unit/service/remote_database.h"
 
 #include <sys/wait.h>
@@ -560,7 +561,7 @@ static void a_child_reads_for_itself(void **state)
             rows++;
         }
         sqlite3_finalize(statement);
-        _exit(first && refused && rows == 6 ? 0 : 1);
+        end_forked(first && refused && rows == 6 ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -592,7 +593,7 @@ static void a_child_keeps_the_page_that_has_come(void **state)
         while (rows < 100 && sqlite3_step(statement) == SQLITE_ROW) {
             rows++;
         }
-        _exit(rows == 100 ? 0 : 1);
+        end_forked(rows == 100 ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
