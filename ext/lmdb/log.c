@@ -250,7 +250,8 @@ static void publish(pt_lmdb_store *store, uint64_t version, uint32_t end)
 void pt_log_mark_pending(pt_lmdb_store *store, bool pending)
 {
     pt_log_word *word = atomic_load_explicit(&store->word, memory_order_relaxed);
-    atomic_store_explicit(&word->pending, pending, memory_order_release);
+    uint32_t process = pending ? (uint32_t)getpid() : 0;
+    atomic_store_explicit(&word->pending, process, memory_order_release);
 }
 
 void pt_log_note_failure(pt_lmdb_store *store)
@@ -317,7 +318,8 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     const pt_log_word *word = atomic_load(&store->word);
     uint64_t published = atomic_load(&word->published);
     uint32_t end = pt_log_word_end(published, log->state.version);
-    bool left = atomic_load(&word->pending) && !log->commit.is_written; /* not by this process */
+    bool left =
+        atomic_load(&word->pending) != 0 && !log->commit.is_written; /* not by this process */
     bool damaged = false;
     /* A writer that died after LMDB's commit has left the word of the version before. */
     if (!left && end == log->chain.end && pt_log_word_is_of(published, log->state.version)) {
@@ -580,7 +582,7 @@ int pt_log_prepare(pt_lmdb_store *store)
     if (problem == 0) {
         log->id = id;
         atomic_store(&log->word->published, 0);
-        atomic_store(&log->word->pending, false);
+        atomic_store(&log->word->pending, 0);
         atomic_store(&log->word->failed, false);
         atomic_store(&log->word->log_id, id);
         log->next_id = id;

@@ -1,8 +1,12 @@
 #include "lmdb/log_reader.h"
 
+#include <unistd.h>
+
 #include "base/sqlite.h"
 #include "lmdb/log/errors.h"
 #include "lmdb/log/load.h"
+
+enum { PUBLISH_WAIT_MS = 1000 };
 
 /* --- Following a log without the right to write, with the store's mutex --- */
 
@@ -108,35 +112,47 @@ static int judge_missing(pt_lmdb_store *store, const pt_format_state *state, int
     return rc == SQLITE_BUSY ? SQLITE_BUSY_RECOVERY : rc;
 }
 
-/* True if a process has died between writing a record and publishing it. While a writer lives that
- * has one, it holds the lock: without a look at that, a commit that begins now would find the store
- * locked by a reader. */
-static bool is_left(pt_lmdb_store *store, const pt_log_word *word)
+/* The process that has died between writing a record and publishing it; 0 if there is none. */
+static uint32_t find_dead_writer(const pt_lmdb_store *store, const pt_log_word *word)
 {
-    bool held = true;
-    return word != NULL && atomic_load(&word->pending) &&
-           pt_lock_look(store->fd, PT_LOCK_WRITER, &held) == 0 && !held &&
-           atomic_load(&word->pending);
+    uint32_t writer = word != NULL ? atomic_load(&word->pending) : 0;
+    bool lives = true;
+    bool is_left = writer != 0 && writer != (uint32_t)getpid() &&
+                   pt_lock_look(store->fd, pt_lock_of_process(writer), &lives) == 0 && !lives;
+    return is_left ? writer : 0;
 }
 
-/*
- * A process may have died between the commit of its main database and publishing its record. So
- * that the first view of this process shows what that main database says, the record is published
- * now, unless a writer is at work, which has done that.
- */
-static void publish_what_is_left(pt_lmdb_store *store)
+/* False if another writer has the store. */
+static bool publish_as_writer(pt_lmdb_store *store)
 {
     pt_error ignored = PT_ERROR_NONE;
-    if (!is_left(store, atomic_load(&store->word)) ||
-        pt_writer_queue_enter(&store->queue, 0) != SQLITE_OK) {
-        return;
+    if (pt_writer_queue_enter(&store->queue, 0) != SQLITE_OK) {
+        return false;
     }
-    if (pt_lock_take(store->fd, PT_LOCK_WRITER, true, 0) == SQLITE_OK) {
+    int rc = pt_lock_take(store->fd, PT_LOCK_WRITER, true, 0);
+    if (rc == SQLITE_OK) {
         pt_log_catch_up(store, 0, &ignored);
         pt_lock_release(store->fd, PT_LOCK_WRITER);
     }
     pt_writer_queue_leave(&store->queue);
     pt_error_clear(&ignored);
+    return rc != SQLITE_BUSY;
+}
+
+/*
+ * A process may have died between the commit of its main database and publishing its record. So
+ * that the first view of this process shows what that main database says, the record is published
+ * now. If another writer has the store, it does that as its first step.
+ */
+static void publish_what_is_left(pt_lmdb_store *store)
+{
+    const pt_log_word *word = atomic_load(&store->word);
+    uint32_t writer = find_dead_writer(store, word);
+    pt_deadline deadline = writer != 0 ? pt_deadline_in(PUBLISH_WAIT_MS) : 0;
+    while (writer != 0 && !publish_as_writer(store)) {
+        bool is_published = atomic_load(&word->pending) != writer;
+        writer = is_published || !pt_lock_pause(deadline) ? 0 : writer;
+    }
 }
 
 int pt_log_attach(pt_lmdb_store *store, const pt_format_state *state, uint64_t *word,

@@ -22,13 +22,13 @@ typedef struct pt_log_word {
     uint8_t magic[8];
     _Atomic uint64_t log_id;    /* of the log that it is about */
     _Atomic uint64_t published; /* the word itself */
-    atomic_bool pending;        /* the log may have a record that is not published */
+    _Atomic uint32_t pending;   /* process that may have written a record that is not published */
     atomic_bool failed;         /* the log can no longer be written */
 } pt_log_word;
 
 /* A lock would be one of each process, and the word would not change at once. */
 _Static_assert(sizeof(uint64_t) == sizeof(long long) && ATOMIC_LLONG_LOCK_FREE == 2 &&
-                   ATOMIC_BOOL_LOCK_FREE == 2,
+                   ATOMIC_BOOL_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
                "processes share atomic integers that need no lock");
 
 typedef enum pt_log_word_use { PT_WORD_READ, PT_WORD_WRITE, PT_WORD_MAKE } pt_log_word_use;
