@@ -542,8 +542,8 @@ static int describe_values(pt_index_writer *writer, const pt_index *index, pt_sl
     pt_record record = {0};
     entity_values entity = {.record = NULL};
     int rc = open_entity(writer, key, &found, &record, &entity, error);
-    if (rc != SQLITE_OK || !found) {
-        return rc;
+    if (rc == SQLITE_OK && !found) {
+        return pt_index_report_damage(index, error);
     }
     for (unsigned i = 0; rc == SQLITE_OK && i < index->count; i++) {
         pt_value value;
@@ -568,7 +568,7 @@ static int describe_index(pt_index_writer *writer, const pt_index *index, pt_sli
 {
     pt_index_name_from_key(index->names, name);
     int rc = describe_values(writer, index, key, values, error);
-    return rc == SQLITE_OK && (name->failed || values->data == NULL) ? pt_error_nomem(error) : rc;
+    return rc == SQLITE_OK && name->failed ? pt_error_nomem(error) : rc;
 }
 
 int pt_index_writer_refuse(pt_index_writer *writer, const pt_index *index, pt_slice key,
