@@ -554,7 +554,7 @@ static bool has_replacement(const pt_comparison *comparison)
 bool pt_comparison_decides_no_text(const pt_comparison *comparison)
 {
     bool order = comparison->op != PT_OP_EQ;
-    return (comparison->only_equal && (order || has_replacement(comparison))) ||
+    return (comparison->only_equal && has_replacement(comparison)) ||
            (order && comparison->number_texts && !comparison->exact);
 }
 

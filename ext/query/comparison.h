@@ -76,7 +76,8 @@ void pt_comparison_end(pt_comparison *comparison);
 /* True if the comparison is true of no value at all. */
 bool pt_comparison_is_never(const pt_comparison *comparison);
 
-/* True if no text can be told to be unequal or out of order: SQLite may convert all of them. */
+/* Of a comparison that judges texts: true if none can be told to be unequal or out of order. SQLite
+ * may convert all of them. */
 bool pt_comparison_decides_no_text(const pt_comparison *comparison);
 
 /* How properties of one type are judged. */

@@ -210,7 +210,7 @@ static void add_strings(range_making *making)
 /* The position after all keys that begin with these bytes. The first one is that of a class. */
 static pt_slice end_of_prefix(range_making *making, pt_slice prefix)
 {
-    while (prefix.size != 0 && prefix.data[prefix.size - 1] == UINT8_MAX) {
+    while (prefix.data[prefix.size - 1] == UINT8_MAX) {
         prefix.size--;
     }
     pt_slice end = copy_bound(making, prefix);

@@ -159,7 +159,7 @@ __attribute__((noinline)) static pt_lane *search_lane(pt_memtable *memtable, uin
         }
         found = &memtable->lanes[at];
     }
-    memtable->other = memtable->recent != NULL ? memtable->recent : found;
+    memtable->other = memtable->recent;
     memtable->recent = found;
     return found;
 }

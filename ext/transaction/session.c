@@ -377,7 +377,7 @@ static int replace_applied(pt_session *session, const pt_write_set *writes, pt_e
  */
 static int amend_applied(pt_session *session, pt_error *error)
 {
-    if (!session->keeps_changes || session->applied.count == 0 || session->host.amend == NULL) {
+    if (!session->keeps_changes || session->applied.count == 0) {
         return SQLITE_OK;
     }
     pt_view *view = session->current.view;
