@@ -59,3 +59,8 @@ COMMIT;
 SELECT name FROM sqlite_schema;
 SELECT TableName, IndexName, Entries FROM pt_indexes;
 SELECT pt_check();
+
+-- Only 255 bytes of a value are in its entry.
+INSERT INTO Two VALUES ('cut', '1', printf('%.255c', 'u')), ('cut', '2', printf('%.256c', 'u'));
+INSERT INTO Two VALUES ('cut', '3', printf('%.256c', 'u'));
+SELECT count(*) FROM Two WHERE PartitionKey = 'cut';

@@ -65,7 +65,8 @@ SELECT Entities, Entries FROM pt_tables JOIN pt_indexes ON IndexName = 'Due';
 SELECT pt_check();
 SELECT pt_purge('Session', -1);
 SELECT pt_purge('Session', 'all');
-SELECT pt_purge('Session', 0.5); SELECT pt_purge('Session', 1e30);
+SELECT pt_purge('Session', 0.5);
+SELECT pt_purge('Session', 1e30);
 SELECT pt_purge(NULL);
 SELECT pt_purge('nobody');
 
@@ -100,6 +101,8 @@ UPDATE pt_tables SET Expires = printf('%.*c', 300, 'x');
 UPDATE pt_tables SET TableName = 'Else';
 UPDATE pt_tables SET Entities = 5, Expires = NULL;
 UPDATE pt_tables SET rowid = 5;
+UPDATE pt_tables SET rowid = rowid;
+SELECT changes() > 0, group_concat(DISTINCT Expires) FROM pt_tables;
 CREATE VIRTUAL TABLE Jobs USING pt_queue;
 UPDATE pt_tables SET Expires = 'Due' WHERE TableName = 'Jobs';
 UPDATE pt_tables SET Expires = NULL WHERE TableName = 'Jobs';

@@ -45,3 +45,6 @@ SELECT pt_forget_log('lost.ptable') IS NOT NULL;
 CREATE VIRTUAL TABLE Person USING ptable(Name String, store='lost.ptable');
 SELECT count(*), group_concat(RowKey) FROM Person WHERE PartitionKey IN ('tree', 'log');
 SELECT pt_check('lost.ptable');
+
+-- A private store has no log.
+SELECT pt_forget_log(NULL);

@@ -220,6 +220,10 @@ static void damaged_entries_are_in_the_way_of_unique_ones(void **state)
                BYTES("\1\1"));
     assert_is_corrupt("INSERT INTO One VALUES ('b', '7', 5, 'one')",
                       "an entry of index 'S,RowKey' is damaged");
+    flip("entities", BYTES("\6\x20one\0\1\x20"
+                           "7\0"));
+    assert_is_corrupt("INSERT INTO One VALUES ('b', '7', 5, 'one')",
+                      "an entry of index 'S,RowKey' is damaged");
     /* Its values are cut, so those of the entity are needed, which is not there. */
     put_sealed("entities",
                BYTES("\6\x20one\0\1\x20"

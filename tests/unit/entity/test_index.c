@@ -336,6 +336,7 @@ static void damaged_parts_are_refused(void **state)
         assert_int_equal(pt_entry_part_size(part), 0);
     }
     /* Values that are none of the type. */
+    assert_false(pt_entry_read(pt_slice_text("\x20"), PT_NONE, &value, &scratch));
     pt_buffer key = {0};
     pt_value half = {.type = PT_DOUBLE, .real = 0.5};
     pt_entry_append(&key, &half);

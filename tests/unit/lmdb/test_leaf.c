@@ -370,6 +370,33 @@ static void damaged_entries_are_left_alone(void **state)
     free(page);
 }
 
+/* Without a limit, a fence is the first that looks at the entries before it. */
+static void a_fence_leaves_damaged_entries_alone(void **state)
+{
+    (void)state;
+    enum { FENCE = 12 };
+    for (int direction = PT_FORWARD; direction <= PT_BACKWARD; direction++) {
+        size_t key_offset;
+        uint8_t fence[12] = {0};
+        pt_lmdb_leaf leaf;
+        pt_slice key;
+        pt_slice value;
+        uint8_t *page = build_page(&key_offset);
+        uint8_t *begin = page + pt_get_le16(page + HEADER + 2 * (direction == PT_FORWARD ? 5 : 19));
+        pt_put_be32(fence, FENCE);
+        assert_true(
+            pt_lmdb_leaf_enter(&leaf, begin + 8, PAGE, (pt_direction)direction, (pt_slice){0}));
+        for (unsigned i = 0; i < 20; i++) {
+            if (page + pt_get_le16(page + HEADER + 2 * i) != begin) {
+                pt_put_le16(page + HEADER + 2 * i, PAGE - 2);
+            }
+        }
+        pt_lmdb_leaf_fence(&leaf, pt_slice_of(fence, sizeof fence));
+        assert_false(pt_lmdb_leaf_step(&leaf, &key, &value));
+        free(page);
+    }
+}
+
 static void no_damage_leads_outside_the_page(void **state)
 {
     (void)state;
@@ -601,6 +628,7 @@ int main(void)
         store_test(only_pages_of_the_memory_s_size_are_known),
         store_test(damaged_headers_are_left_alone),
         store_test(damaged_entries_are_left_alone),
+        store_test(a_fence_leaves_damaged_entries_alone),
         store_test(no_damage_leads_outside_the_page),
         store_test(cursors_keep_to_their_ranges),
         store_test(a_position_beyond_the_limit_is_lost),

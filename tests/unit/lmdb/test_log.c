@@ -621,6 +621,31 @@ static int write_in_child(void)
 }
 
 /* Before it looks at the newest state, which it could not read. */
+/* Of a table whose rows came and went in the log, a copy has no counts. */
+static void a_table_that_only_the_log_has_held_is_not_copied(void **state)
+{
+    (void)state;
+    const pt_watch watch = {.is_over = is_never_over};
+    int64_t bytes;
+    pt_store *store = open_with_log();
+    store_text(store, 2, "a", "record");
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    delete_text(writer, 2, "a");
+    commit_write(writer);
+    engine->unlock(store);
+    assert_true(is_logging(store));
+    assert_ok(engine->backup(store, beside("-copy"), &watch, &bytes, &error));
+    engine->close(store);
+    store = open_store(beside("-copy"));
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 2, "a", NULL);
+    assert_counts(snapshot, 2, 0, 0);
+    assert_record(snapshot, 1, "000000", "first");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
 static void a_child_does_not_begin_to_write(void **state)
 {
     (void)state;
@@ -861,6 +886,24 @@ static void a_shorter_log_is_damaged(void **state)
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CORRUPT, "is damaged");
 }
 
+/* What a shorter file cannot hold goes to the tree, with all that the log held. */
+static void a_log_that_is_cut_takes_no_more(void **state)
+{
+    (void)state;
+    pt_store *store = open_with_log();
+    store_number(store, 1, "record");
+    assert_int_equal(truncate(beside("-log"), HEADER_BYTES + PT_LOG_ROOM - 1), 0);
+    lock_store(store);
+    put_and_commit(store, "later", "record", PT_SYNC_FULL);
+    engine->unlock(store);
+    assert_false(is_logging(store));
+    engine->close(store);
+    store = open_store(fixture_path);
+    assert_seen(store, "000001", "record");
+    assert_seen(store, "later", "record");
+    engine->close(store);
+}
+
 static void stale_and_unfinished_logs_are_removed(void **state)
 {
     (void)state;
@@ -955,6 +998,7 @@ int main(void)
         store_test(the_environment_cannot_be_closed_while_it_is_looked_at),
         store_test(without_the_environment_there_is_no_room),
         store_test(a_tail_of_before_compacting_is_not_shown),
+        store_test(a_table_that_only_the_log_has_held_is_not_copied),
         store_test(a_child_does_not_begin_to_write),
         store_test(what_is_left_is_read),
         store_test(the_word_need_not_last),
@@ -966,6 +1010,7 @@ int main(void)
         store_test(without_its_log_a_store_is_refused),
         store_test(a_log_without_permissions_is_not_given_up),
         store_test(a_shorter_log_is_damaged),
+        store_test(a_log_that_is_cut_takes_no_more),
         store_test(stale_and_unfinished_logs_are_removed),
         store_test(a_log_with_the_id_0_is_removed),
         store_test(other_files_of_these_names_are_left_alone),

@@ -59,6 +59,7 @@ static const question of_indexes[] = {
     {NULL, "SELECT t FROM I WHERE t > '' ORDER BY t"},
     {NULL, "SELECT g, s FROM I WHERE g > '' ORDER BY g, s"},
     {NULL, "SELECT x FROM I WHERE x >= CAST(" TEXT " AS BLOB) OR x < CAST(" TEXT " AS BLOB)"},
+    {NULL, "SELECT RowKey FROM I WHERE x = zeroblob(300)"},
     {NULL, "SELECT i, RowKey, s FROM k JOIN I ON I.n = i"},
     {NULL, "SELECT RowKey FROM I WHERE PartitionKey = " TEXT " AND v IN (1, 2, 'v')"},
     {NULL, "SELECT s FROM I WHERE PartitionKey > '' AND s IN ('a' || char(0) || 'b', " TEXT ")"},
@@ -97,6 +98,12 @@ static const question of_writes[] = {
     {"BEGIN", "DELETE FROM pt_tables WHERE TableName = 'I'"},
     {"BEGIN", "CREATE VIRTUAL TABLE J USING ptable(index(Name), index(Other, Name), table=U)"},
     {"BEGIN", "CREATE VIRTUAL TABLE J USING ptable(index(name), table=U)"},
+    {"BEGIN; UPDATE pt_tables SET Expires = 't' WHERE TableName = 'I'",
+     "SELECT Expires FROM pt_tables"},
+    {"BEGIN; UPDATE pt_tables SET Expires = 't' WHERE TableName = 'I'", "SELECT pt_purge('I')"},
+    {"BEGIN", "UPDATE pt_tables SET Expires = " TEXT " WHERE TableName = 'T'"},
+    {"BEGIN; UPDATE pt_tables SET Changes = 1 WHERE TableName = 'I'",
+     "UPDATE I SET s = " TEXT " WHERE n = 1"},
     {NULL, "SELECT pt_check()"},
 };
 

@@ -287,6 +287,14 @@ static void ids_of_five_bytes(void **state)
     neighbours_of_an_edge(0x01000000);
 }
 
+static void assert_has_no_id_for(const char *format)
+{
+    char *sql = sqlite3_mprintf(format, fixture_path);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_FULL);
+    assert_non_null(strstr(sqlite3_errmsg(db), "has given out all its table ids; use another"));
+    sqlite3_free(sql);
+}
+
 static void the_last_ids(void **state)
 {
     (void)state;
@@ -297,11 +305,11 @@ static void the_last_ids(void **state)
     }
     assert_all_rows();
     write_and_undo();
-    char *sql =
-        sqlite3_mprintf("CREATE VIRTUAL TABLE more USING ptable(v, store=%Q)", fixture_path);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_FULL);
-    assert_non_null(strstr(sqlite3_errmsg(db), "has given out all its table ids; use another"));
-    sqlite3_free(sql);
+    assert_has_no_id_for("CREATE VIRTUAL TABLE more USING ptable(v, store=%Q)");
+    assert_has_no_id_for(
+        "INSERT INTO pt_indexes(Store, TableName, Columns) VALUES (%Q, 'w0', 'v')");
+    assert_has_no_id_for("UPDATE pt_tables SET Changes = 1 WHERE Store = %Q AND TableName = 'w0'");
+    assert_sound(fixture_path);
     run("DELETE FROM pt_tables WHERE Store = %Q AND TableName = 'w3'", fixture_path);
     assert_copy("w3");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);

@@ -297,6 +297,18 @@ static void assert_damaged(pt_value value)
     pt_buffer_free(&bytes);
 }
 
+static void assert_start_is_damaged(pt_value value)
+{
+    pt_view *view = NULL;
+    pt_error error = PT_ERROR_NONE;
+    pt_type type = value.type;
+    assert_int_equal(pt_session_read(session, &view, &error), SQLITE_OK);
+    assert_int_equal(pt_large_read_start(view, SESSION_TABLE, &value, &error), SQLITE_CORRUPT_VTAB);
+    assert_null(error.message);
+    assert_int_equal(value.type, type);
+    pt_session_end_read(session);
+}
+
 /* Stores another record under the key of a chunk; NULL: none. */
 static void overwrite(const test_key *key, const uint8_t *record, size_t size)
 {
@@ -338,8 +350,10 @@ static void damaged_chunks_are_found_out(void **state)
     assert_value_reads(value, bytes, SIZE);
     overwrite(&first, sound, sizeof sound); /* another chunk's */
     assert_damaged(value);
+    assert_start_is_damaged(value);
     overwrite(&first, NULL, 0);
     assert_damaged(value);
+    assert_start_is_damaged(value);
     free(bytes);
 }
 

@@ -77,6 +77,33 @@ static void take_out(pt_hash_index *index, pt_slice key)
     pt_hash_index_remove(index, operations, key, pt_hash_index_hash(key));
 }
 
+static void keys_with_equal_hashes_are_told_apart(void **state)
+{
+    (void)state;
+    enum { HASH = 7 };
+    static const char *const texts[] = {"one", "two", "twofold"};
+    pt_pending *log[3];
+    pt_hash_index index = {0};
+    size_t place = SIZE_MAX;
+    assert_true(pt_hash_index_reserve(&index, 3));
+    for (uint32_t i = 0; i < 3; i++) {
+        log[i] = sample_pending(pt_slice_text(texts[i]));
+        log[i]->position = i;
+        pt_hash_index_set(&index, log, log[i], HASH);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(pt_hash_index_find(&index, log, pt_slice_text(texts[i]), HASH), log[i]);
+    }
+    pt_slice beginning = pt_slice_text("two");
+    assert_ptr_equal(pt_hash_index_next(&index, log, beginning, HASH, &place), log[1]);
+    assert_ptr_equal(pt_hash_index_next(&index, log, beginning, HASH, &place), log[2]);
+    assert_null(pt_hash_index_next(&index, log, beginning, HASH, &place));
+    pt_hash_index_free(&index);
+    for (int i = 0; i < 3; i++) {
+        free(log[i]);
+    }
+}
+
 static void hash_index_behaves_like_a_map(void **state)
 {
     (void)state;
@@ -276,6 +303,7 @@ int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_with_equal_hashes_are_told_apart),
         cmocka_unit_test(hash_index_behaves_like_a_map),
         cmocka_unit_test(hash_index_reserves_for_many_at_once),
         cmocka_unit_test(tree_index_behaves_like_a_sorted_array),

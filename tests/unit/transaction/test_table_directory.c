@@ -189,6 +189,25 @@ static void remove_table(const char *key_text)
     pt_session_note_catalog_change(session);
 }
 
+/* A cursor's view may be older, and show the same version of the catalogue. */
+static void an_older_view_is_looked_at_again(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    pt_view *older = NULL;
+    create("Logins");
+    uint32_t id = found_id(session, "Logins", &table);
+    assert_ok(pt_session_read(session, &older, &error));
+    pt_session_cursor_opened(session);
+    assert_true(pt_catalog_stamp_holds(&table.stamp, session, older));
+    pt_view_retain(older);
+    commit_text(session, "a", "1");
+    assert_int_equal(found_id(session, "Logins", &table), id);
+    assert_false(pt_catalog_stamp_holds(&table.stamp, session, older));
+    pt_view_release(older);
+    pt_session_cursor_closed(session);
+}
+
 static void others_notice_a_table_dropped_and_made_again(void **state)
 {
     (void)state;
@@ -685,6 +704,7 @@ int main(void)
         TEST(damaged_records_are_reported),
         TEST(ids_can_be_used_up),
         TEST(looks_again_only_after_a_change),
+        TEST(an_older_view_is_looked_at_again),
         TEST(others_notice_a_table_dropped_and_made_again),
         TEST(what_is_rolled_back_was_never_there),
         TEST(a_withdrawn_drop_brings_the_table_back),

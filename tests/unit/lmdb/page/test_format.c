@@ -159,6 +159,10 @@ static void state_with_a_log_is_as_documented(void **state)
     assert_int_equal(read.log_id, written.log_id);
     assert_int_equal(read.sync, PT_SYNC_FULL);
     assert_int_equal(read.shown, written.shown);
+    bytes[56] = PT_SYNC_FULL + 1; /* of a later version */
+    pt_seal(pt_format_state_key(), bytes, size);
+    assert_true(pt_format_read_state(pt_slice_of(bytes, size), &read));
+    assert_int_equal(read.sync, PT_SYNC_OFF);
     pt_seal(pt_format_state_key(), bytes, PT_FORMAT_STATE_SIZE);
     assert_false(pt_format_read_state(pt_slice_of(bytes, PT_FORMAT_STATE_SIZE), &read));
 }
