@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "fixtures/log_chain.h"
-#include "fixtures/scene.h"
+#include "fixtures/scene_files.h"
 
 enum { MANY = 1000000, ROWS = 6 };
 
@@ -28,28 +28,6 @@ static int set_up(void **state)
     }
     kill_peer(&other);
     return 0;
-}
-
-static const char *in(const scene *all, const char *name)
-{
-    static char paths[4][PATH_SIZE];
-    static int next;
-    next = (next + 1) % 4;
-    path_in(all->folder, name, paths[next]);
-    return paths[next];
-}
-
-static void move(const scene *all, const char *from, const char *to)
-{
-    assert_int_equal(rename(in(all, from), in(all, to)), 0);
-}
-
-static void copy(const scene *all, const char *from, const char *to)
-{
-    static file_content content;
-    content.size = 0;
-    file_load(&content, in(all, from));
-    assert_true(file_write(in(all, to), &content));
 }
 
 static bool is_there(const scene *all, const char *name)

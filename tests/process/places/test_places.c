@@ -10,7 +10,7 @@
 
 #include "faults/killing.h"
 #include "fixtures/backup.h"
-#include "fixtures/scene.h"
+#include "fixtures/scene_files.h"
 #include "fixtures/store.h"
 
 #define STORE "shared.ptable"
@@ -33,27 +33,6 @@ static void close_own(scene *all)
 {
     close_database(all->db);
     all->db = NULL;
-}
-
-static const char *in(const scene *all, const char *name)
-{
-    static char paths[4][PATH_SIZE];
-    static int next;
-    next = (next + 1) % 4;
-    path_in(all->folder, name, paths[next]);
-    return paths[next];
-}
-
-static void move(const scene *all, const char *from, const char *to)
-{
-    assert_int_equal(rename(in(all, from), in(all, to)), 0);
-}
-
-static void copy(const scene *all, const char *from, const char *to)
-{
-    char command[3 * PATH_SIZE];
-    snprintf(command, sizeof command, "cp '%s' '%s'", in(all, from), in(all, to));
-    assert_int_equal(system(command), 0);
 }
 
 /* --- The lock file --- */
