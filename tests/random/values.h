@@ -142,9 +142,11 @@ static const sql_rule condition_rules[] = {
            "@PartitionKey IN ({key}, {key}) AND @RowKey IN ({key}, {key}, {any})",
            "@PartitionKey = {key} AND {odd}", "@RowKey = {key} AND {odd}")},
     {"simple", FORMS("{bounds}", "{list}", "{point}", "{odd}", "{other}", "{bounds} AND {other}")},
+    /* Terms for which no index is used. */
+    {"unindexed", FORMS("@B {compare} {boolean}", "@B IS NOT NULL", "+({other})", "+({other})")},
     /* Terms whose rows come in key order whatever the plan. */
     {"in_order",
-     FORMS("{bounds}", "{bounds} AND {bounds}", "@PartitionKey = {key}", "{other}",
+     FORMS("{bounds}", "{bounds} AND {bounds}", "@PartitionKey = {key}", "{unindexed}",
            "@PartitionKey IN ({key}, {key}) AND {bounds}", "{bounds} AND {bounds} AND {bounds}")},
     {"term", FORMS("{bounds}", "{bounds}", "{bounds}", "{list}", "{rows}", "{entity}", "{odd}",
                    "{odd}", "{odd}", "{other}", "{deep}", "{point}", "{point}")},
