@@ -19,6 +19,7 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
+export PT_OUTPUTS="$folder"
 
 # A terminal shows the count in one line that changes; a log gets some lines.
 total=$#

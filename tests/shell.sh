@@ -18,14 +18,18 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # fresh_folder name: makes a folder with the extension as ./ptable.so, the scripts for users as sql/,
-# the test data as data/ and an empty folder build/.
+# the test data as data/ and an empty folder build/. It is a copy of one that is made once: there are
+# many scripts, and each process takes time.
 fresh_folder() {
-    mkdir "$work/$1" "$work/$1/build"
-    ln -s "$library" "$work/$1/ptable.so"
-    ln -s "$root/sql" "$work/$1/sql"
-    if [ -d "$root/tests/sql/data" ]; then
-        ln -s "$root/tests/sql/data" "$work/$1/data"
+    if [ ! -e "$work/.fresh" ]; then
+        mkdir "$work/.fresh" "$work/.fresh/build"
+        ln -s "$library" "$work/.fresh/ptable.so"
+        ln -s "$root/sql" "$work/.fresh/sql"
+        if [ -d "$root/tests/sql/data" ]; then
+            ln -s "$root/tests/sql/data" "$work/.fresh/data"
+        fi
     fi
+    cp -a "$work/.fresh" "$work/$1"
 }
 
 # run_shell folder database script output: writes both output streams of the shell to one file. In it
@@ -43,7 +47,6 @@ run_shell() {
     sed -e "s|$work/$1|<folder>|g" -e "s|datetime''20[0-9T.%AZ-]*''|datetime''<time>''|g" \
         -e "s|message '[0-9a-f-]\{36\}'|message '<id>'|; s|PopReceipt '[0-9]\{19\}-[0-9a-f-]*'|PopReceipt '<receipt>'|" \
         "$4.raw" >"$4"
-    rm "$4.raw"
 }
 
 # commented: turns its input into TAP comments.
