@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "fixtures/quick_folder.h"
 #include "random/environment.h"
 
 /* Runs the steps on a host, prints its line, and returns whether it passed. */
@@ -18,9 +19,9 @@ static inline int run_hosts(int hosts, uint64_t default_steps, uint64_t default_
 {
     uint64_t steps = number_from_environment("N", default_steps);
     uint64_t seed = number_from_environment("SEED", default_seed);
-    char folder[] = "/tmp/ptable-random-XXXXXX";
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0) {
-        printf("Bail out! no folder %s\n", folder);
+    char *folder = make_quick_folder();
+    if (folder == NULL || chdir(folder) != 0) {
+        puts("Bail out! no folder");
         exit(1);
     }
     printf("1..%d\n# N=%llu SEED=%llu\n", hosts, (unsigned long long)steps,
@@ -30,6 +31,7 @@ static inline int run_hosts(int hosts, uint64_t default_steps, uint64_t default_
         passed = run_host(i, folder, seed, steps / (uint64_t)hosts) && passed;
     }
     rmdir(folder);
+    free(folder);
     return passed ? 0 : 1;
 }
 

@@ -17,6 +17,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 
+#include "fixtures/quick_folder.h"
 #include "unit/out_of_memory/out_of_memory_trial.h"
 
 enum { SHORT = 150 };
@@ -211,11 +212,14 @@ static int make_folders(void **state)
     note_environment();
     static const char *const names[] = {"subject", "model"};
     char path[PATH_SIZE];
+    char *made = make_quick_folder();
+    assert_non_null(made);
+    snprintf(folder, sizeof folder, "%s", made);
+    free(made);
     sqlite3_shutdown();
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* every allocation can fail */
     failing_malloc_install();
     this_place(); /* the first time loads a library */
-    assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         assert_int_equal(mkdir(path, 0700), 0);
