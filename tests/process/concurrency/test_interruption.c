@@ -17,7 +17,7 @@
 enum {
     DEFAULT_MOMENTS = 1,
     DEFAULT_ENTITIES = 100000,
-    SEARCHED_ENTITIES = 300000,
+    FEW_ENTITIES = 20000, /* of some questions */
     MESSAGES = 30000,
     ENTITIES_BETWEEN_QUESTIONS = 8192, /* interruption.h */
     INSTRUCTIONS_OF_A_QUESTION = 1000, /* at least */
@@ -188,6 +188,7 @@ static void searches_for_many_partitions_can_be_interrupted(void **state)
         "UNION ALL SELECT k + 1 FROM n WHERE k < 20000) SELECT 'none' || k FROM n)",
         20000, false};
     interrupting self = begin(*state);
+    self.entities = FEW_ENTITIES;
     fill(&self);
     int64_t calls = moments_of(&self, &search);
     interrupt_at(&self, &search, calls - INSTRUCTIONS_OF_A_QUESTION, true);
@@ -268,7 +269,7 @@ static void expect_handler_to_stop(sqlite3 *db, const char *search)
 static void a_progress_handler_ends_a_search_that_finds_nothing(void **state)
 {
     interrupting self = begin(*state);
-    self.entities = SEARCHED_ENTITIES;
+    self.entities = FEW_ENTITIES;
     fill(&self);
     expect_handler_to_stop(self.db, "SELECT * FROM t('V eq -1')");
     close_database(self.db);
@@ -303,6 +304,7 @@ static void set_low_limits(sqlite3 *db)
 static void little_need_be_allowed_to_interrupt(void **state)
 {
     interrupting self = begin(*state);
+    self.entities = FEW_ENTITIES;
     fill(&self);
     sqlite3_set_authorizer(self.db, allow_searches, NULL);
     set_low_limits(self.db);
@@ -576,19 +578,19 @@ static void an_interrupted_statement_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(long_reads_can_be_interrupted),
-        folder_test(searches_for_many_partitions_can_be_interrupted),
-        folder_test(reads_beside_pending_writes_can_be_interrupted),
-        folder_test(a_progress_handler_ends_a_search_that_finds_nothing),
-        folder_test(little_need_be_allowed_to_interrupt),
-        folder_test(an_interrupted_write_changes_nothing),
-        folder_test(setting_poison_messages_aside_can_be_interrupted),
-        folder_test(expired_messages_do_not_keep_a_reader),
-        folder_test(backup_and_compact_can_be_interrupted),
-        folder_test(copying_stops_at_the_next_slice),
-        folder_test(collecting_can_be_interrupted),
-        folder_test(checking_a_damaged_file_can_be_interrupted),
-        folder_test(an_interrupted_statement_says_so),
+        quick_folder_test(long_reads_can_be_interrupted),
+        quick_folder_test(searches_for_many_partitions_can_be_interrupted),
+        quick_folder_test(reads_beside_pending_writes_can_be_interrupted),
+        quick_folder_test(a_progress_handler_ends_a_search_that_finds_nothing),
+        quick_folder_test(little_need_be_allowed_to_interrupt),
+        quick_folder_test(an_interrupted_write_changes_nothing),
+        quick_folder_test(setting_poison_messages_aside_can_be_interrupted),
+        quick_folder_test(expired_messages_do_not_keep_a_reader),
+        quick_folder_test(backup_and_compact_can_be_interrupted),
+        quick_folder_test(copying_stops_at_the_next_slice),
+        quick_folder_test(collecting_can_be_interrupted),
+        quick_folder_test(checking_a_damaged_file_can_be_interrupted),
+        quick_folder_test(an_interrupted_statement_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
