@@ -328,6 +328,7 @@ test-long: deps
 LONG_TESTS := $(BUILD)/tests/random/test_changes $(BUILD)/tests/random/test_conditions \
     $(BUILD)/tests/random/test_differential $(BUILD)/tests/random/test_expiry \
     $(BUILD)/tests/unit/table/test_rows_like_the_last $(BUILD)/tests/unit/table/test_expiry_out_of_memory \
+    $(BUILD)/tests/unit/base/test_number \
     $(if $(HAS_SERVICE),$(BUILD)/tests/unit/service/test_remote_scan)
 LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
     test_following.pl))

@@ -7,7 +7,12 @@
 #include "base/number.h"
 #include "fixtures/random_bits.h"
 
-enum { RANDOM_DOUBLES = 100000, RANDOM_TEXTS = 100000, LONGEST_TEXT = 4000 };
+enum { RANDOM_NUMBERS = 20000, RANDOM_NUMBERS_LONG = 200000, LONGEST_TEXT = 4000 };
+
+static int random_numbers(void)
+{
+    return setting("LONG", 0) != 0 ? RANDOM_NUMBERS_LONG : RANDOM_NUMBERS;
+}
 
 static double random_double(void)
 {
@@ -288,7 +293,7 @@ static void random_texts_are_read_as_strtod_reads_them(void **state)
 {
     (void)state;
     char text[LONGEST_TEXT];
-    for (int i = 0; i < RANDOM_TEXTS; i++) {
+    for (int i = 0; i < random_numbers(); i++) {
         size_t size = make_random_text(text);
         text[size] = 0;
         char *end;
@@ -369,7 +374,7 @@ static void written_doubles_lose_nothing(void **state)
 {
     (void)state;
     static char text[1200];
-    for (int i = 0; i < RANDOM_DOUBLES / 10; i++) {
+    for (int i = 0; i < random_numbers() / 10; i++) {
         double real = random_double();
         double parsed = 99;
         pt_double_format(real, text);
@@ -435,7 +440,7 @@ static int digit_count(const char *text)
 static void random_doubles_survive_to_the_bit(void **state)
 {
     (void)state;
-    for (int i = 0; i < RANDOM_DOUBLES; i++) {
+    for (int i = 0; i < random_numbers(); i++) {
         double real = random_double();
         char text[PT_DOUBLE_TEXT_SIZE];
         pt_double_format(real, text);
@@ -511,7 +516,7 @@ static void doubles_have_the_digits_of_printf(void **state)
 static void decimals_of_15_digits_come_back_as_they_were(void **state)
 {
     (void)state;
-    for (int i = 0; i < RANDOM_DOUBLES / 4; i++) {
+    for (int i = 0; i < random_numbers() / 4; i++) {
         long long mantissa = (long long)(random_bits() % 999999999999999) + 1;
         char text[64];
         snprintf(text, sizeof text, "%llde%d", mantissa, (int)(random_bits() % 500) - 250);
@@ -529,15 +534,18 @@ static bool set_comma_locale(const char *name)
     return setlocale(LC_ALL, name) != NULL && localeconv()->decimal_point[0] != '.';
 }
 
-/* Makes a locale with a decimal comma in the test's folder. False if localedef has no sources. */
+/* Makes a locale with a decimal comma, and little else, in the test's folder. False if there is no
+ * localedef. */
 static bool make_comma_locale(const char *folder)
 {
-    char command[PATH_SIZE + 80];
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
-             folder, folder);
+    char command[3 * PATH_SIZE + 200];
+    snprintf(command, sizeof command,
+             "printf 'LC_NUMERIC\\ndecimal_point \",\"\\nthousands_sep \"\"\\ngrouping -1\\n"
+             "END LC_NUMERIC\\n' >%s/source;"
+             "localedef -c -i %s/source -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1",
+             folder, folder, folder);
     /* It warns by its exit code, too; setlocale finds out whether the locale is there. */
-    return system(command) >= 0 && setenv("LOCPATH", folder, 1) == 0 &&
-           set_comma_locale("de_DE.UTF-8");
+    return system(command) >= 0 && setenv("LOCPATH", folder, 1) == 0 && set_comma_locale("comma");
 }
 
 static void the_locale_makes_no_difference(void **state)
