@@ -112,7 +112,7 @@ static bool has_high_characters(pt_slice key)
     return false;
 }
 
-static bool store(service *served, const char *table, const write *made)
+static bool store(const service *served, const char *table, const write *made)
 {
     sqlite3_stmt *statement = tables_prepare(served, WRITE_SQL, table);
     bind_slice(statement, 1, made->partition_key);
@@ -122,8 +122,9 @@ static bool store(service *served, const char *table, const write *made)
     bind_slice(statement, 5, made->if_match);
     int rc = sqlite3_step(statement);
     sqlite3_finalize(statement);
-    served->in_units |=
-        has_high_characters(made->partition_key) || has_high_characters(made->row_key);
+    if (has_high_characters(made->partition_key) || has_high_characters(made->row_key)) {
+        tables_put_in_units(served, table);
+    }
     return rc == SQLITE_DONE;
 }
 

@@ -160,11 +160,12 @@ static sqlite3_stmt *prepare_page(const service *served, const char *table, cons
                                   place from)
 {
     bool is_filtered = filter != NULL && *filter != 0;
-    const char *sql = served->in_units ? is_filtered ? COLUMNS_SQL UNITS_SQL
-                                             " AND Filter MATCH ?1" UNITS_ORDER
-                                                     : COLUMNS_SQL UNITS_SQL UNITS_ORDER
-                      : is_filtered    ? COLUMNS_SQL BYTES_SQL " AND Filter MATCH ?1" BYTES_ORDER
-                                       : COLUMNS_SQL BYTES_SQL BYTES_ORDER;
+    bool in_units = tables_is_in_units(served, table);
+    const char *sql = in_units      ? is_filtered ? COLUMNS_SQL UNITS_SQL
+                                     " AND Filter MATCH ?1" UNITS_ORDER
+                                                  : COLUMNS_SQL UNITS_SQL UNITS_ORDER
+                      : is_filtered ? COLUMNS_SQL BYTES_SQL " AND Filter MATCH ?1" BYTES_ORDER
+                                    : COLUMNS_SQL BYTES_SQL BYTES_ORDER;
     sqlite3_stmt *page = tables_prepare(served, sql, table);
     if (is_filtered) {
         sqlite3_bind_text(page, 1, filter, -1, SQLITE_STATIC);

@@ -61,7 +61,6 @@ typedef struct service {
     const char *key; /* of the account, in base64 */
     uint64_t seed;   /* pages are cut at random; 0: they are not */
     int64_t rows;    /* at most so many entities in a page */
-    bool in_units;   /* some key has a character that UTF-16 orders otherwise than UTF-8 */
     grant granted;   /* to the request that is performed */
 } service;
 

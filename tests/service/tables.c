@@ -44,6 +44,25 @@ void tables_open(service *served, const char *path)
     must_run(served, "CREATE VIRTUAL TABLE IF NOT EXISTS \"list of tables\""
                      " USING ptable(TableName String, sync='off')");
     must_run(served, "CREATE TEMP TABLE tokens(partition_key, row_key)");
+    must_run(served, "CREATE INDEX temp.tokens_by_keys ON tokens(partition_key, row_key)");
+    must_run(served, "CREATE TEMP TABLE in_units(name TEXT PRIMARY KEY)");
+}
+
+/* --- Order --- */
+
+void tables_put_in_units(const service *served, const char *name)
+{
+    if (!tables_run(served, "INSERT OR IGNORE INTO temp.in_units VALUES(%Q)", name)) {
+        give_up("in_units", sqlite3_errmsg(served->db));
+    }
+}
+
+bool tables_is_in_units(const service *served, const char *name)
+{
+    sqlite3_stmt *row = tables_prepare(served, "SELECT 1 FROM temp.in_units WHERE name = %Q", name);
+    bool found = sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return found;
 }
 
 /* --- Tables --- */

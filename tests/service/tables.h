@@ -16,6 +16,11 @@ const char *tables_find(const service *served, request *asked, const char *name,
 /* /Tables and /Tables('T'). */
 void tables_perform(service *served, request *asked, const address *named, reply *given);
 
+/* A table's entities are in the order of UTF-16's units. As long as all of its keys are in the same
+ * order in UTF-8, that is the order of its ptable, which takes no sorting. */
+void tables_put_in_units(const service *served, const char *name);
+bool tables_is_in_units(const service *served, const char *name);
+
 /* Runs SQL without rows. False: sqlite3_errmsg says why. `format` has %Q or %w for each text. */
 bool tables_run(const service *served, const char *format, const char *text);
 
