@@ -260,7 +260,7 @@ static int drop_after_end(pt_stream *stream, pt_error *error)
         }
     }
     stream->finished = stream->finished || kept < page->count;
-    stream->query->in_vain += kept == 0 && page->count != 0;
+    stream->query->in_vain += kept == 0;
     page->count = kept;
     return SQLITE_OK;
 }

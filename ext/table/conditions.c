@@ -39,10 +39,8 @@ static int return_plan_text(sqlite3_index_info *info, pt_slice use, pt_term_list
 int pt_conditions_plan(const pt_table *table, sqlite3_index_info *info,
                        const pt_indexed_conditions *indexed)
 {
-    const pt_term_rules rules = {.config = &table->config,
-                                 .time_column = indexed->time_column,
-                                 .indexed = indexed->used,
-                                 .tells_literals = true};
+    const pt_term_rules rules = {
+        .config = &table->config, .time_column = indexed->time_column, .indexed = indexed->used};
     int before = plan_arguments((unsigned)info->idxNum);
     pt_term_list list = {
         .arguments = before, .plan = info->idxStr, .begin = "; judged in the scan: "};

@@ -646,11 +646,9 @@ char *pt_declaration_text(const pt_config_form *form, const pt_config *config)
     }
     for (int i = 0; i < form->tail_count; i++) {
         const pt_tail_column *column = &form->tail[i];
-        if (column->declared != NULL) {
-            bool hidden = column->hidden_beside_columns && config->column_count > 0;
-            sqlite3_str_appendf(text, ", %s%s%s", column->name, column->declared,
-                                hidden ? " HIDDEN" : "");
-        }
+        bool hidden = column->hidden_beside_columns && config->column_count > 0;
+        sqlite3_str_appendf(text, ", %s%s%s", column->name, column->declared,
+                            hidden ? " HIDDEN" : "");
     }
     for (int i = 0; i < config->row_id_count; i++) {
         sqlite3_str_appendf(text, ", %s TEXT HIDDEN", config->row_ids[i]);

@@ -52,8 +52,7 @@ typedef struct pt_config_option {
 
 typedef struct pt_tail_column {
     const char *name;
-    const char *declared; /* type, HIDDEN and collation, with a blank before; NULL: no column, but
-                             no declared column may have the name */
+    const char *declared;       /* type, HIDDEN and collation, with a blank before */
     bool hidden_beside_columns; /* hidden if columns are declared */
 } pt_tail_column;
 

@@ -173,8 +173,9 @@ static int make_key_ranges(pt_index_ranges *made, const pt_conditions *condition
         if (search_column(made, conditions, i, &found) != SQLITE_OK) {
             return SQLITE_NOMEM;
         }
-        *sorts = *sorts || (i < made->fixed && found.any &&
-                            (found.ranges.count > 1 || !are_points(&found.ranges)));
+        if (i < made->fixed && (found.ranges.count > 1 || !are_points(&found.ranges))) {
+            *sorts = true;
+        }
         if (!found.any) {
             return add_whole_ranges(made, prefixes, false);
         }
@@ -220,14 +221,14 @@ static bool may_lack_entry(const pt_index_ranges *made, const pt_conditions *con
 {
     const pt_comparison *comparisons[COMPARISONS_MAX];
     int column = made->index->presence >= 0 ? made->declared[made->index->presence] : -1;
-    bool nulls = false;
     unsigned count =
         column >= 0 ? pt_terms_on_column(&conditions->terms, column, comparisons, COMPARISONS_MAX)
                     : 0;
-    for (unsigned i = 0; i < count; i++) {
-        nulls = nulls || comparisons[i]->finds_null;
+    unsigned i = 0;
+    while (i < count && !comparisons[i]->finds_null) {
+        i++;
     }
-    return nulls;
+    return i < count;
 }
 
 int pt_index_ranges_make(pt_index_ranges *made, const pt_conditions *conditions,

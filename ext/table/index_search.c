@@ -514,7 +514,7 @@ int pt_index_search_sort(pt_index_search *search, pt_row *row, const bool *eof,
         rc = collect_row(search, row, error);
         rc = rc == SQLITE_OK ? step(context, error) : rc;
     }
-    if (rc == SQLITE_OK && search->row_count != 0) {
+    if (rc == SQLITE_OK) {
         qsort(search->rows, search->row_count, sizeof *search->rows, sorted_order);
     }
     search->sorted = true;

@@ -390,7 +390,7 @@ static double limited_rows(sqlite3_index_info *info, const index_plan *plan, dou
         sqlite3_value *value;
         if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET) {
             bool known = sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
-            limited = limited || op == SQLITE_INDEX_CONSTRAINT_LIMIT;
+            limited = true; /* there is no OFFSET without LIMIT */
             most += known ? sqlite3_value_double(value) : UNKNOWN_LIMIT;
         } else if (i >= PT_INDEXED_TERMS_MAX ||
                    ((plan->used >> i & 1) == 0 && !(plan->by_partition && plan->partition == i))) {

@@ -198,7 +198,7 @@ static bool make_term(const pt_term_rules *rules, sqlite3_index_info *info, int 
     }
     if (op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
         flags |= TERM_PRESENT;
-    } else if (rules->tells_literals && sqlite3_vtab_rhs_value(info, i, &literal) == SQLITE_OK) {
+    } else if (sqlite3_vtab_rhs_value(info, i, &literal) == SQLITE_OK) {
         flags |= TERM_LITERAL;
     }
     *made = (condition_term){
