@@ -55,17 +55,14 @@ static int answer(const char *sql, char *rows, size_t *size)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* While this statement is open the table has no cursor to spare, whose buffers are large enough. */
-static sqlite3_stmt *take_spare_cursor(void)
-{
-    sqlite3_stmt *statement = step_into(db, "SELECT 1 FROM T");
-    return statement;
-}
+/* While this statement is open its tables have no cursor to spare, whose buffers are large enough.
+ */
+static const char *taking_spare_cursors = "SELECT 1 FROM T";
 
 /* The result of asking while allocation n fails; false: there is none. */
 static bool ask(const question *asked, int n, int *rc, char *rows, size_t *size)
 {
-    sqlite3_stmt *other = take_spare_cursor();
+    sqlite3_stmt *other = step_into(db, taking_spare_cursors);
     if (asked->before != NULL) {
         run_sql(db, asked->before);
     }

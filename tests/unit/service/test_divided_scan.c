@@ -408,6 +408,17 @@ static void divisions_are_compared(void **state)
     }
 }
 
+/* The service finds the beginning of this bound only, and what it gives is before the range. */
+static void what_comes_before_a_range_is_not_divided(void **state)
+{
+    (void)state;
+    make_table(30);
+    open_remote(answer_range);
+    expect_sql(CREATE ", streams=3)", "");
+    expect_sql(COUNT "Employee WHERE PartitionKey > 'p\xF0\x9F\x98\x80'", "0 0\n");
+    close_remote();
+}
+
 static void dividing_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -450,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_divided_scan_may_stop),
         cmocka_unit_test(a_divided_scan_can_be_interrupted),
         cmocka_unit_test(divisions_are_compared),
+        cmocka_unit_test(what_comes_before_a_range_is_not_divided),
         cmocka_unit_test(dividing_may_run_out_of_memory),
     };
     failing_malloc_install();

@@ -260,11 +260,12 @@ static void conditions_may_run_out_of_memory(void **state)
         "SELECT count(*) FROM Employee WHERE Filter MATCH 'Age gt 3' AND PartitionKey = 'p' AND "
         "Name < 'a\xF0\x9F\x98\x80' AND \"a b\" = x'00' AND Timestamp > '2020'",
         "SELECT count(*) FROM Employee WHERE Name IN ('a', 'b', 'c')",
+        "SELECT count(*) FROM Employee WHERE Name < '\xED\x9F\xBF\xF0\x9F\x98\x80'",
     };
     server_header = AZURE;
     open_remote(answer_with_header);
     expect_sql(CREATE ", dialect=azure)", "");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         bool hit = true;
         for (int n = 0; hit; n++) {
             sqlite3_stmt *statement = NULL;

@@ -628,30 +628,76 @@ static void writes_may_run_out_of_memory(void **state)
     close_remote();
 }
 
-/* The list of operations and that of savepoints are allocated by the first transaction. */
+/* The lists of operations, savepoints and properties are allocated by the first transaction. */
+static const char *const first_writes[] = {
+    "BEGIN; INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1'); SAVEPOINT s; ROLLBACK",
+    "BEGIN; UPDATE Employee SET Age = 3 WHERE PartitionKey = 'p' AND RowKey = '1'; ROLLBACK",
+    "BEGIN; UPDATE Employee SET RowKey = '9' WHERE PartitionKey = 'p' AND RowKey = '1'; ROLLBACK",
+};
+
+static void open_first_transaction(void)
+{
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+    assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
+    register_account("AccountKey=" REMOTE_KEY);
+    expect_sql(CREATE ")", "");
+}
+
 static void the_first_transaction_may_run_out_of_memory(void **state)
 {
     (void)state;
-    static const char sql[] = "BEGIN; INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', "
-                              "'1'); SAVEPOINT s; ROLLBACK";
-    bool hit = true;
-    int failures = 0;
     open_remote(answer_all);
-    for (int n = 0; hit; n++) {
-        assert_int_equal(sqlite3_close(db), SQLITE_OK);
-        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-        sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
-        assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
-        register_account("AccountKey=" REMOTE_KEY);
-        expect_sql(CREATE ")", "");
-        failing_malloc_arm(n, false);
-        int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    for (size_t i = 0; i < COUNT(first_writes); i++) {
+        bool hit = true;
+        int failures = 0;
+        for (int n = 0; hit; n++) {
+            assert_int_equal(sqlite3_close(db), SQLITE_OK);
+            open_first_transaction();
+            failing_malloc_arm(n, false);
+            int rc = sqlite3_exec(db, first_writes[i], NULL, NULL, NULL);
+            hit = failing_malloc_disarm();
+            failures += hit;
+            assert_int_equal(rc, hit && rc != SQLITE_OK ? SQLITE_NOMEM : SQLITE_OK);
+            sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        }
+        assert_true(failures > 10);
+    }
+    close_remote();
+}
+
+static void begin_own_writes(void)
+{
+    expect_sql("BEGIN", "");
+    expect_sql("UPDATE Employee SET Age = 3 WHERE PartitionKey = 'p' AND RowKey = '1'", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '3'), ('p', '4')", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('p', '2', 'delete')",
+               "");
+}
+
+/* A reply may need a new connection, so the number of allocations varies: more are tried. */
+static void reading_own_writes_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    open_remote(answer_all);
+    expect_sql(CREATE ")", "");
+    bool hit = true;
+    for (int n = 0; hit || n < 600; n++) {
+        sqlite3_stmt *statement = NULL;
+        int rows = 0;
+        begin_own_writes();
+        assert_int_equal(
+            sqlite3_prepare_v2(db, "SELECT *, Properties FROM Employee", -1, &statement, NULL),
+            SQLITE_OK);
+        failing_malloc_arm(n / 3, false);
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            rows++;
+        }
         hit = failing_malloc_disarm();
-        failures += hit;
-        assert_int_equal(rc, hit && rc != SQLITE_OK ? SQLITE_NOMEM : SQLITE_OK);
+        int rc = sqlite3_finalize(statement);
+        assert_true(rc == SQLITE_OK ? rows == 3 : hit && rc == SQLITE_NOMEM);
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     }
-    assert_true(failures > 10);
     close_remote();
 }
 
@@ -673,6 +719,7 @@ int main(void)
         cmocka_unit_test(a_failed_statement_sends_nothing_more),
         cmocka_unit_test(writes_may_run_out_of_memory),
         cmocka_unit_test(the_first_transaction_may_run_out_of_memory),
+        cmocka_unit_test(reading_own_writes_may_run_out_of_memory),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);

@@ -442,6 +442,7 @@ static void wrong_indexes_are_refused(void **state)
         {"index()", "a name is empty"},
         {"index(Name, )", "a name is empty"},
         {"index(Name", "a parenthesis is missing"},
+        {"index(", "a parenthesis is missing"},
         {"index(Name, NAME)", "a column is listed twice"},
         {"unique(ETag)", "columns of ptable itself, other than PartitionKey, RowKey and Timestamp, "
                          "cannot be indexed"},

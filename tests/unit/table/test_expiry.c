@@ -60,6 +60,19 @@ static void an_entity_is_there_until_its_time(void **state)
     close_database(db);
 }
 
+static void a_long_name_cannot_tell_when_entities_expire(void **state)
+{
+    char name[261] = "";
+    sqlite3 *db = open_table(*state, "a.db", "expires=Due");
+    for (int i = 0; i < 130; i++) {
+        strcat(name, "\xC3\xA9");
+    }
+    fails(db, SQLITE_ERROR, "CREATE VIRTUAL TABLE other USING ptable(\"%s\" DateTime, expires=%s)",
+          name, name);
+    says(db, "it has more than 255 bytes");
+    close_database(db);
+}
+
 static void a_transaction_has_one_time(void **state)
 {
     clock_seconds = 100;
@@ -332,6 +345,7 @@ static void backup_and_compacting_keep_what_has_expired(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        folder_test(a_long_name_cannot_tell_when_entities_expire),
         folder_test(an_entity_is_there_until_its_time),
         folder_test(a_transaction_has_one_time),
         folder_test(a_statement_has_one_time),

@@ -24,6 +24,9 @@ static const fresh_trial trials[] = {
     {SQLITE_DONE,
      "INSERT OR REPLACE INTO m(PartitionKey, RowKey, S, X) VALUES ('p', '9', " LONG_TEXT
      ", x'01')"},
+    {SQLITE_ERROR, "INSERT INTO lost VALUES ('p', '1', 1)"},
+    {SQLITE_ERROR, "INSERT INTO other VALUES ('p', '1', 1)"},
+    {SQLITE_DONE, "CREATE VIRTUAL TABLE n USING ptable(Due DateTime, expires=Due)"},
     {SQLITE_DONE, "UPDATE m SET V = V + 1, X = x'02' WHERE PartitionKey = 'p'"},
 };
 
@@ -37,14 +40,18 @@ static void make_table(const char *folder)
         "x'00', 1), ('p', '2', 'b', zeroblob(300), 1);"
         "INSERT INTO m(PartitionKey, RowKey, Properties) VALUES "
         "('p', '3', '{\"T\":\"soon\",\"V\":2,\"S\":\"a\"}'), "
-        "('p', '4', '{\"T\":\"1999\",\"V\":\"z\"}')");
+        "('p', '4', '{\"T\":\"1999\",\"V\":\"z\"}');"
+        "CREATE VIRTUAL TABLE lost USING ptable(V, index(V), sync=off);"
+        "CREATE VIRTUAL TABLE other USING ptable(V, unique(V), sync=off);"
+        "DELETE FROM pt_indexes WHERE TableName IN ('lost', 'other');"
+        "INSERT INTO pt_indexes(TableName, Columns) VALUES ('other', 'V');");
     close_database(db);
 }
 
 static void assert_same(sqlite3 *db)
 {
     assert_number(db, 4, "SELECT count(*) FROM m WHERE PartitionKey = 'p' AND S IS NOT 'q'");
-    assert_number(db, 4, "SELECT count(*) FROM pt_indexes WHERE IsUnique = 0");
+    assert_number(db, 4, "SELECT count(*) FROM pt_indexes WHERE TableName = 'm' AND IsUnique = 0");
 }
 
 static void statements_fail_whole(void **state)

@@ -134,6 +134,8 @@ static const struct query {
     {2, "SELECT PartitionKey FROM %s WHERE V = 1 AND PartitionKey IN ('q', 'r')"},
     {2, "SELECT Timestamp IS NULL FROM %s WHERE V = 1 AND PartitionKey = 'q' ORDER BY Timestamp"},
     {5, "SELECT T, G FROM %s WHERE I = 1 AND T > '' ORDER BY T, G"},
+    {1, "SELECT S FROM %s WHERE I IN (1, 2) AND S = 'b'"},
+    {4, "SELECT V, PartitionKey FROM %s WHERE V > 0 AND V < 9 ORDER BY V, PartitionKey LIMIT -1"},
     {0, "SELECT W FROM %s WHERE W > 0 ORDER BY W"},
     {0, "SELECT S FROM %s WHERE S > 'b' AND S < 'a' ORDER BY S"},
     {0, "SELECT S FROM %s WHERE S = NULL ORDER BY S"},
@@ -192,6 +194,51 @@ static void many_values_of_several_columns_are_combined(void **state)
     assert_same_by_index(
         db, "SELECT S FROM %s WHERE I IN (SELECT i FROM n) AND S IN (SELECT s FROM n)", 1);
     assert_same_by_index(db, "SELECT S FROM %s WHERE I IN (1, 2) AND S IN ('a', 'b')", 2);
+    run(db, "CREATE VIRTUAL TABLE pairs USING ptable(I, S, index(I, S)); "
+            "INSERT INTO pairs SELECT 'p', rowid, i, s FROM n");
+    assert_number(db, 101,
+                  "SELECT count(*) FROM pairs WHERE I IN (SELECT i FROM n) AND "
+                  "S IN (SELECT s FROM n)");
+    close_database(db);
+}
+
+/* An index takes the first 64 conditions. */
+static void there_may_be_more_conditions(void **state)
+{
+    sqlite3 *db = open_twins(*state);
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(text, "SELECT S FROM %s WHERE I > 0");
+    for (int i = 1; i < 70; i++) {
+        sqlite3_str_appendf(text, " AND I > -%d", i);
+    }
+    sqlite3_str_appendall(text, " AND S = 'b'");
+    char *sql = sqlite3_str_finish(text);
+    assert_same_by_index(db, sql, 1);
+    sqlite3_free(sql);
+    close_database(db);
+}
+
+static void an_index_may_have_a_column_that_is_not_declared(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(T DateTime);"
+            "INSERT INTO t(PartitionKey, RowKey, T) VALUES ('p', '3', '2026-01-01');"
+            "INSERT INTO t(PartitionKey, RowKey, Properties) VALUES "
+            "('p', '1', '{\"T\":\"soon\",\"Other\":1}'), ('p', '2', '{\"T\":\"now\"}');"
+            "INSERT INTO pt_indexes(TableName, Columns) VALUES ('t', 'T,Other')");
+    assert_number(db, 321,
+                  "SELECT group_concat(RowKey, '') FROM "
+                  "(SELECT RowKey FROM t WHERE T > '' ORDER BY T)");
+    close_database(db);
+}
+
+static void a_table_without_scans_is_searched(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V, index(V), scan=deny);"
+            "INSERT INTO t VALUES ('p', '1', 1), ('p', '2', 2), ('q', '1', 1)");
+    assert_number(db, 2, "SELECT count(*) FROM t WHERE V = 1");
+    assert_number(db, 1, "SELECT count(*) FROM t WHERE V = 1 AND PartitionKey = 'p'");
     close_database(db);
 }
 
@@ -301,6 +348,9 @@ int main(void)
         folder_test(rows_are_in_the_order_of_a_table),
         folder_test(whole_values_are_unique),
         folder_test(many_values_of_several_columns_are_combined),
+        folder_test(there_may_be_more_conditions),
+        folder_test(an_index_may_have_a_column_that_is_not_declared),
+        folder_test(a_table_without_scans_is_searched),
         folder_test(sorted_rows_that_are_gone_are_passed_over),
         folder_test(a_lost_index_is_replaced_by_sorting),
     };
