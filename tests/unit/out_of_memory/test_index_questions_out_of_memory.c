@@ -48,8 +48,8 @@ static const question of_indexes[] = {
     {NULL, "SELECT s FROM I WHERE s IN (" TEXTS ") AND n > 0"},
     {NULL, "SELECT RowKey FROM I WHERE n IN (1, 2, 3) AND s IN (" TEXTS ") AND PartitionKey = 'p'"},
     {NULL, "SELECT RowKey FROM I WHERE PartitionKey = " TEXT " AND v IN (" TEXTS ")"},
-    {NULL, "SELECT RowKey FROM I WHERE s = " TEXT " AND n = 1 AND v IN (1, 2, 3, 4) AND "
-           "PartitionKey = printf('%%.1000c', 'p')"},
+    {NULL, "SELECT RowKey FROM I WHERE x IN (x'01', x'02', x'03', x'04', CAST(" TEXT
+           " AS BLOB)) AND PartitionKey = printf('%%.1000c', 'p')"},
     {NULL, "SELECT RowKey FROM I WHERE x IN (" TEXTS ") AND x < CAST(" TEXT " AS BLOB)"},
     {NULL, "SELECT s FROM I WHERE s >= " TEXT " AND s >= " TEXT " || 'a' AND s <= " TEXT
            " || 'b' AND s < " TEXT " || 'c' AND s > " TEXT " || 'd' AND s < " TEXT " || 'z'"},
