@@ -5,6 +5,7 @@
 #include "faults/lmdb_faults.h"
 #include "fixtures/store_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -277,6 +278,35 @@ static void a_void_of_the_dead_is_flushed(void **state)
     engine->close(store);
 }
 
+/* A cursor has found its place in the tail, and not in the tree. */
+static void the_tree_fails_beside_a_tail(void **state)
+{
+    (void)state;
+    enum { CALLS_MAX = 100 };
+    int calls = 0;
+    bool failed = true;
+    pt_store *store = open_with_log();
+    test_key low = key_of(1, "");
+    test_key high = key_of(2, "");
+    for (; failed && calls < CALLS_MAX; calls++) {
+        pt_error error = PT_ERROR_NONE;
+        pt_engine_cursor *cursor = NULL;
+        pt_snapshot *snapshot = begin_snapshot(store);
+        assert_int_equal(engine->cursor_open(snapshot, &cursor, &error), SQLITE_OK);
+        lmdb_fail_at(LMDB_CURSOR_GET, EIO, calls, 1);
+        int rc = engine->cursor_seek(cursor, key_slice(&low), key_slice(&high), PT_FORWARD, &error);
+        failed = lmdb_has_failed(1);
+        assert_int_equal(rc, failed ? SQLITE_IOERR : SQLITE_OK);
+        assert_int_equal(cursor->valid, !failed);
+        pt_error_clear(&error);
+        lmdb_forget_faults();
+        engine->cursor_close(cursor);
+        engine->snapshot_free(snapshot);
+    }
+    assert_in_range(calls, 2, CALLS_MAX - 1);
+    engine->close(store);
+}
+
 /* Otherwise the kernel would kill it. */
 static void a_process_with_a_limit_goes_on_without_a_log(void **state)
 {
@@ -312,6 +342,7 @@ int main(void)
         store_test(nothing_is_logged_on_a_commit_that_may_be_lost),
         store_test(one_that_may_be_lost_is_undone),
         store_test(a_void_of_the_dead_is_flushed),
+        store_test(the_tree_fails_beside_a_tail),
         store_test(a_process_with_a_limit_goes_on_without_a_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
