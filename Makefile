@@ -497,6 +497,7 @@ run-coverage: $(BUILD)/flush.o
 	@find $(BUILD) -name '*.gcda' -delete
 	@PT_PROGRAM_TIMEOUT=900 $(MAKE) --no-print-directory run-test
 	@PT_PROGRAM_TIMEOUT=900 PTABLE_LOG=random $(RUN) $(RANDOM_TESTS)
+	@PT_PROGRAM_TIMEOUT=900 PTABLE_WAYS=general $(RUN) $(RANDOM_TESTS)
 	@N=all STACKS=1 CALLS=10 $(MAKE) --no-print-directory run-test-out-of-memory
 	@N=all PT_PROGRAM_TIMEOUT=0 $(RUN) $(filter %/test_index_questions_out_of_memory,$(UNIT_TESTS))
 	@N=2000 $(MAKE) --no-print-directory run-test-io-errors

@@ -502,7 +502,8 @@ static void a_child_opens_its_own_connections(void **state)
     if (child == 0) {
         pt_http_reply *reply;
         pt_error error = PT_ERROR_NONE;
-        bool refused = pt_http_wait(http, call, db, &reply, &error) == SQLITE_IOERR;
+        bool refused = pt_http_wait(http, call, db, &reply, &error) == SQLITE_IOERR &&
+                       pt_http_wait_for_any(http, call, db, &error) == SQLITE_IOERR;
         pt_error_clear(&error);
         pt_http_end(http, call);
         pt_http_call *own = start_call(PT_HTTP_GET, "/", "");
