@@ -633,8 +633,8 @@ static const char *const first_writes[] = {
     "BEGIN; INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1'); SAVEPOINT s; ROLLBACK",
     "BEGIN; UPDATE Employee SET Age = 3 WHERE PartitionKey = 'p' AND RowKey = '1'; ROLLBACK",
     "BEGIN; UPDATE Employee SET RowKey = '9' WHERE PartitionKey = 'p' AND RowKey = '1'; ROLLBACK",
-    "BEGIN; UPDATE Employee SET RowKey = '9', Properties = '{\"a\":1}' WHERE PartitionKey = 'p' "
-    "AND RowKey = '1'; ROLLBACK",
+    ("BEGIN; UPDATE Employee SET RowKey = '9', Properties = '{\"a\":1}' WHERE PartitionKey = 'p' "
+     "AND RowKey = '1'; ROLLBACK"),
 };
 
 static void open_first_transaction(void)
