@@ -231,8 +231,16 @@ static inline version *begin_version(uint64_t digest, bool full)
     return begun;
 }
 
+/* Without a log, others may show what the dead have left before it is flushed. */
+static inline bool has_log(sqlite3 *db)
+{
+    char path[PATH_SIZE + FILE_NAME_SIZE];
+    snprintf(path, sizeof path, "%s-ptable-log", sqlite3_db_filename(db, "main"));
+    return access(path, F_OK) == 0;
+}
+
 /* The transaction in which a process has died is there, or it is not and never comes back. */
-static inline void note_what_is_left(uint64_t digest)
+static inline void note_what_is_left(uint64_t digest, bool is_flushed)
 {
     version *left = &lives->versions[lives->version_count - 1];
     int64_t now = (int64_t)lives->log.count;
@@ -241,7 +249,7 @@ static inline void note_what_is_left(uint64_t digest)
         left = NULL;
     } else if (left->digest == digest) {
         left->done = now;
-        left->is_full &= lives->of->log != 0; /* it is flushed before it is shown */
+        left->is_full &= is_flushed;
         lives->taken_over++;
         return;
     } else {
@@ -276,7 +284,7 @@ static inline void take_over(sqlite3 *db)
         snprintf(lives->text, LIFE_TEXT, "who takes over sees other things than in a copy");
         _exit(7);
     } else {
-        note_what_is_left(digest);
+        note_what_is_left(digest, has_log(db));
     }
 }
 
