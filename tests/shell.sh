@@ -4,7 +4,7 @@
 #     PT_EXAMPLES  the folder of the examples that are C programs (build/examples)
 #     PT_SHELL     the shell, a command with arguments  (sqlite3)
 #     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
-#     PT_DIFFERENCES  a folder with the differences in output of another SQLite version   (none)
+#     PT_DIFFERENCES  a folder with the differences in output under valgrind, or of another SQLite   (none)
 #     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
 # shellcheck shell=sh
 

@@ -491,6 +491,25 @@ static void connections_are_not_inherited(void **state)
     canned_end();
 }
 
+/* More calls at once than handles are kept. */
+static void many_calls_at_once_are_ended(void **state)
+{
+    (void)state;
+    enum { CALLS = 40 };
+    pt_http_call *calls[CALLS];
+    canned_start(answer_with_number);
+    for (int i = 0; i < CALLS; i++) {
+        calls[i] = start_call(PT_HTTP_GET, "/", "");
+    }
+    for (int i = 0; i < CALLS; i++) {
+        pt_http_end(http, calls[i]);
+    }
+    pt_http_call *after = start_call(PT_HTTP_GET, "/", "");
+    assert_int_equal(wait_for(after)->status, 200);
+    pt_http_end(http, after);
+    canned_end();
+}
+
 /* The child must not use, nor close, the connections of its parent. */
 static void a_child_opens_its_own_connections(void **state)
 {
@@ -608,6 +627,7 @@ int main(void)
         POOL_TEST(https_does_not_become_http),
         POOL_TEST(waiting_can_be_interrupted),
         POOL_TEST(libcurl_may_run_out_of_memory),
+        POOL_TEST(many_calls_at_once_are_ended),
         POOL_TEST(a_child_opens_its_own_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
