@@ -5,6 +5,9 @@
 #                        make where the headers of libcurl and nettle are
 #   make deps            install what building and testing need, if it is missing
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
+#   make test T=test_log                  a program or a script by its name, seconds after an edit; also
+#                        patterns and several: T='test_log* 55-indexes'
+#   make test TIMEOUT=600                 each test program may take so many seconds
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
@@ -72,8 +75,14 @@ FUZZ_CC ?= clang
 GCC = $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/null))
 LTO := $(if $(filter file,$(origin CFLAGS)),$(if $(GCC),-flto=auto))
 
+# The library for tests and the tests are compiled quickly rather than well, so that a change reaches its
+# test within seconds. CFLAGS that are given are for them, too.
+DEBUG_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O1 -g1,$(CFLAGS))
+TEST_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O0 -g1,$(CFLAGS))
+
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(PLAIN_INLINE) $(CPPFLAGS) $(CFLAGS)
+COMPILE_AS = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(PLAIN_INLINE) $(CPPFLAGS)
+COMPILE = $(COMPILE_AS) $(CFLAGS)
 # With -Og, GCC cannot inline all that xxhash demands. No macro tells of -Og.
 PLAIN_INLINE = $(if $(filter -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS=1)
 LIBS := -llmdb -luuid -lpthread -lm
@@ -84,8 +93,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
     --show-leak-kinds=definite --errors-for-leak-kinds=definite \
     --suppressions=$(abspath tests/valgrind)/suppressions
-# Turns on the assertions (ext/base/assert.h) in the library that tests link, BUILD/debug. A build
-# that cannot use them sets DEBUG to nothing.
+# Turns on the assertions (ext/base/assert.h) in the library for tests, BUILD/debug. A build that cannot
+# use them sets DEBUG to nothing.
 DEBUG := -DPT_DEBUG
 VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/base/version.h)
 
@@ -98,10 +107,18 @@ HAS_SERVICE := $(shell printf '$(SERVICE_HEADERS)' | $(CC) $(CPPFLAGS) -E -x c -
 SOURCES := $(filter-out $(SERVICE_SOURCES),$(sort $(shell find ext -name '*.c')))
 LOADABLE_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
 STATIC_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/static/%.o)
-DEBUG_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/debug/%.o)
 SERVICE_LOADABLE := $(SERVICE_SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
 SERVICE_STATIC := $(SERVICE_SOURCES:ext/%.c=$(BUILD)/static/%.o)
-SERVICE_DEBUG := $(SERVICE_SOURCES:ext/%.c=$(BUILD)/debug/%.o)
+
+# A unit is a folder of ext/ or an entry point, compiled at once. The library for tests is made of them,
+# in two forms: one to link, and one to load, which differ in SQLITE_CORE.
+UNITS := $(patsubst ext/%/,%,$(filter-out ext/,$(sort $(dir $(SOURCES))))) ptable
+SERVICE_UNITS := service ptable_service
+unit_files = $(or $(sort $(wildcard ext/$(1)/*.c)),ext/$(1).c)
+DEBUG_OBJECTS := $(UNITS:%=$(BUILD)/debug/%.o)
+SERVICE_DEBUG := $(SERVICE_UNITS:%=$(BUILD)/debug/%.o)
+DEBUG_LOADABLE := $(UNITS:%=$(BUILD)/debug/loadable/%.o)
+SERVICE_DEBUG_LOADABLE := $(SERVICE_UNITS:%=$(BUILD)/debug/loadable/%.o)
 
 programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 tests_below = $(patsubst %.c,$(BUILD)/%,$(sort $(shell find $(1) -name 'test_*.c')))
@@ -195,10 +212,21 @@ $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@$(call step,static,compiling $(call plain,$(OUT)/libptable.a))
 	$(Q)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
 
-$(BUILD)/debug/%.o: ext/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	@$(call step,debug,compiling the library for tests: $(BUILD)/debug)
-	$(Q)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
+COMPILE_UNIT = $(COMPILE_AS) $(DEBUG_CFLAGS) -Iext -fvisibility=hidden $(DEBUG) -MMD -MP -x c -c -o $@ -
+define unit_rules
+$(BUILD)/debug/$(1).o $(BUILD)/debug/loadable/$(1).o: $(call unit_files,$(1)) $(BUILD)/flags
+	@mkdir -p $$(@D)
+	@$$(call step,debug,compiling the library for tests: $(BUILD)/debug)
+	$$(Q)printf '#include "%s"\n' $(call unit_files,$(1)) | $$(COMPILE_UNIT)
+endef
+$(foreach unit,$(UNITS) $(SERVICE_UNITS),$(eval $(call unit_rules,$(unit))))
+$(DEBUG_OBJECTS) $(SERVICE_DEBUG): COMPILE_UNIT += -DSQLITE_CORE
+
+$(BUILD)/debug/ptable.so: $(DEBUG_LOADABLE)
+	$(Q)$(CC) $(DEBUG_CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/debug/ptable_service.so: $(SERVICE_DEBUG_LOADABLE) $(filter-out %/ptable.o,$(DEBUG_LOADABLE))
+	$(Q)$(CC) $(DEBUG_CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(SERVICE_LIBS) $(LIBS)
 
 $(BUILD)/tests/unit/service/%: $(BUILD)/tests/unit/service/%.o $(BUILD)/debug/libptable_service.a \
     $(BUILD)/debug/libptable.a
@@ -215,7 +243,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/debug/libptable.a
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call step,tests,compiling the tests)
-	$(Q)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE_AS) $(TEST_CFLAGS) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
 
 $(SERVER): $(SERVER_OBJECTS) $(BUILD)/debug/libptable.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lnettle -lsqlite3 $(LIBS)
@@ -247,14 +275,15 @@ $(BENCH_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 # tried first: it finds the headers, or .ci/headers says what is missing.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMPILE) $(LTO)' | cmp -s - $@ || \
-	    { .ci/headers $(COMPILE) && echo '$(COMPILE) $(LTO)' > $@; }
+	@echo '$(COMPILE) $(LTO) $(DEBUG_CFLAGS) $(TEST_CFLAGS)' | cmp -s - $@ || { .ci/headers $(COMPILE) && \
+	    echo '$(COMPILE) $(LTO) $(DEBUG_CFLAGS) $(TEST_CFLAGS)' > $@; }
 
 .PHONY: FORCE
 FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(DEBUG_OBJECTS:.o=.d) \
     $(SERVICE_LOADABLE:.o=.d) $(SERVICE_STATIC:.o=.d) $(SERVICE_DEBUG:.o=.d) \
+    $(DEBUG_LOADABLE:.o=.d) $(SERVICE_DEBUG_LOADABLE:.o=.d) \
     $(TEST_PROGRAMS:=.d) $(SHOW_STORE).d $(SERVER_OBJECTS:.o=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
@@ -263,10 +292,11 @@ FORCE:
 
 # RUN_BY is followed by the command with which prove runs each test, and the tests. `running` says
 # how many tests follow. `require` fails if a kind has no tests.
-RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
+LIBRARY = $(OUT)/ptable.so
+RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(LIBRARY))' \
     PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' PT_REPLAY='$(abspath $(REPLAY))' \
     PT_SHOW_STORE='$(abspath $(SHOW_STORE))' PT_COMPILE='$(CC) -std=c11 $(WARNINGS) $(CPPFLAGS)' V='$(V)' tests/prove.sh
-RUN = $(RUN_BY) tests/run_program.sh
+RUN = $(RUN_BY) tests/run_program.pl
 running = $(Q)$(call step,run-$@,running $(words $(1)) test program$(if $(word 2,$(1)),s))
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
@@ -275,7 +305,7 @@ TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
     check-valgrind run-valgrind compiled
 
 $(TESTS): deps
-	+@$(SUBMAKE) run-$@
+	+@$(SUBMAKE) run-$(if $(and $(T),$(filter test,$@)),chosen,$@)
 
 # The long ones first.
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
@@ -289,6 +319,25 @@ ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
 	$(call running,$(ALL_TESTS))$(RUN) $(ALL_TESTS)
+
+# make test T='55-indexes test_log*': programs and scripts, by their names or patterns of the shell. They
+# run with the library for tests, which is compiled within seconds of an edit.
+NAMED_TESTS = $(TEST_PROGRAMS) $(wildcard tests/test_*.sh tests/service/test_*.pl tests/service/test_*.sh \
+    tests/sql/[0-9]*.sql examples/[0-9]*.sql)
+CHOSEN := $(if $(T),$(shell set -f; for test in $(NAMED_TESTS); do for name in $(T); do \
+    case $$test in (*/$$name | */$$name.*) echo $$test ;; esac; done; done))
+CHOSEN_PROGRAMS := $(filter $(BUILD)/%,$(CHOSEN))
+CHOSEN_SCRIPTS := $(filter %.sh %.pl,$(CHOSEN))
+CHOSEN_SQL := $(basename $(notdir $(filter %.sql,$(CHOSEN))))
+
+.PHONY: run-chosen
+run-chosen: LIBRARY = $(BUILD)/debug/ptable.so
+run-chosen: $(CHOSEN_PROGRAMS) $(if $(filter-out $(BUILD)/tests/unit/%,$(CHOSEN)),$(BUILD)/debug/ptable.so) \
+    $(if $(CHOSEN_SCRIPTS),$(if $(HAS_SERVICE),$(BUILD)/debug/ptable_service.so) \
+        $(SERVER) $(REPLAY) $(SHOW_STORE) $(EXAMPLES))
+	$(if $(CHOSEN),,$(error no test is named '$(T)'))
+	$(if $(CHOSEN_PROGRAMS)$(CHOSEN_SCRIPTS),$(Q)$(RUN) $(CHOSEN_PROGRAMS) $(CHOSEN_SCRIPTS))
+	$(if $(CHOSEN_SQL),$(Q)PT_SCRIPTS='$(CHOSEN_SQL)' $(RUN) tests/run_sql.sh)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(call running,$(UNIT_TESTS))$(RUN) $(UNIT_TESTS)
@@ -320,21 +369,26 @@ run-test-$(1): loadable $(2)
 endef
 $(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_program,$(suite)))))
 
-# What make test leaves out: scripts that wait for retries of requests, more random statements.
+# What make test leaves out: scripts that wait for retries of requests, more random statements, and the longer
+# forms of suites whose files it has in memory, on the disk.
 .PHONY: test-long run-test-long
 test-long: deps
 	+@$(SUBMAKE) run-test-long
 
 LONG_TESTS := $(BUILD)/tests/random/test_changes $(BUILD)/tests/random/test_conditions \
-    $(BUILD)/tests/random/test_differential $(BUILD)/tests/random/test_expiry \
+    $(BUILD)/tests/random/test_differential $(BUILD)/tests/random/test_expiry $(BUILD)/tests/random/test_uniqueness \
     $(BUILD)/tests/unit/table/test_rows_like_the_last $(BUILD)/tests/unit/table/test_expiry_out_of_memory \
     $(BUILD)/tests/unit/base/test_number \
     $(if $(HAS_SERVICE),$(BUILD)/tests/unit/service/test_remote_scan)
+LONG_DISK_TESTS := $(addprefix $(BUILD)/tests/process/,copies/test_backup copies/test_compact \
+    connections/test_memory crash/test_kill crash/test_kill_rows crash/test_power_loss io/test_full_deletes \
+    io/test_io_errors log/test_log_places places/test_places) $(BUILD)/tests/unit/out_of_memory/test_out_of_memory
 LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
     test_following.pl))
-run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(EXAMPLES) $(LONG_TESTS)
+run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(EXAMPLES) $(LONG_TESTS) $(LONG_DISK_TESTS)
 	$(call running,$(LONG_TESTS) tests/test_following.sh $(LONG_SERVICE_TESTS))N=20000 LONG=1 \
 	    PT_PROGRAM_TIMEOUT=0 $(RUN) $(LONG_TESTS) tests/test_following.sh $(LONG_SERVICE_TESTS)
+	$(Q)TMPDIR=/tmp LONG=1 PT_PROGRAM_TIMEOUT=0 $(RUN) $(LONG_DISK_TESTS)
 
 # Two programs expect quick ways: that large transactions use a file, and that no others open one.
 .PHONY: test-ways run-test-ways
@@ -374,8 +428,8 @@ run-test-arm64: loadable $(ARM64_TESTS)
 	@printf '#!/bin/sh\nexec qemu-aarch64 -L %s %s/usr/bin/sqlite3 "$$@"\n' $(ARM64_ROOT) $(ARM64_ROOT) >$(BUILD)/bin/sqlite3
 	@chmod +x $(BUILD)/bin/sqlite3
 	$(call running,$(ARM64_TESTS))PT_PROGRAM_TIMEOUT=900 $(RUN_BY) \
-	    'tests/run_program.sh qemu-aarch64 -L $(ARM64_ROOT)' $(ARM64_TESTS)
-	$(Q)PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+	    'tests/run_program.pl qemu-aarch64 -L $(ARM64_ROOT)' $(ARM64_TESTS)
+	$(Q)PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 .PHONY: test-amalgamation run-test-amalgamation
 test-amalgamation: deps
@@ -415,7 +469,7 @@ run-test-clients: loadable
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_tools.sh
 
-compiled: all $(TEST_PROGRAMS) $(SERVER) $(SHOW_STORE) $(EXAMPLES) $(BENCH_PROGRAMS)
+compiled: all $(TEST_PROGRAMS) $(SERVER) $(SHOW_STORE) $(EXAMPLES)
 
 .PHONY: examples run-examples
 examples:
@@ -477,9 +531,9 @@ check-valgrind:
 # Process tests run their own program file again, which under valgrind would be valgrind. SQLite counts on
 # long doubles, which have no more bits than a Double there: tests/valgrind has the differences in output.
 run-valgrind: loadable $(UNIT_TESTS)
-	$(call require,unit)$(call running,$(UNIT_TESTS))N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
+	$(call require,unit)$(call running,$(UNIT_TESTS))N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.pl $(VALGRIND)' \
 	    $(UNIT_TESTS)
-	$(Q)PT_SHELL='$(VALGRIND) sqlite3' PT_DIFFERENCES='$(abspath tests/valgrind)' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+	$(Q)PT_SHELL='$(VALGRIND) sqlite3' PT_DIFFERENCES='$(abspath tests/valgrind)' PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 # Not optimized, so that each branch of the source is a branch of the program. The suites that make
 # errors happen run longer here: some branches depend on cases that make test only samples.
@@ -541,7 +595,9 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/debug/libptable_service.a buil
 # --- benchmark --------------------------------------------------------------------------------
 
 BENCHES := bench bench-growth bench-concurrency bench-memory
-.PHONY: $(BENCHES) $(BENCHES:%=run-%) bench-plot
+.PHONY: $(BENCHES) $(BENCHES:%=run-%) bench-programs bench-plot
+
+bench-programs: $(BENCH_PROGRAMS)
 
 $(BENCHES):
 	@.ci/deps build
@@ -595,7 +651,7 @@ lint:
 run-lint: $(CHECKS:%=lint-%)
 
 lint-gcc lint-clang: lint-%:
-	@$(MAKE) -s BUILD=build/$@ OUT=build/$@ CC=$* CFLAGS='-O2 -Werror' compiled
+	@$(MAKE) -s BUILD=build/$@ OUT=build/$@ CC=$* CFLAGS='-O2 -Werror' compiled bench-programs
 	@echo 'ok: $* has no warnings'
 
 lint-exports: lint-gcc

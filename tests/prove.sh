@@ -7,6 +7,15 @@ set -u
 command=$1
 shift
 
+if [ -z "${TMPDIR:-}" ] && [ "$(df -kP /dev/shm 2>/dev/null | awk 'END { print $4 + 0 }')" -gt 2000000 ]; then
+    export TMPDIR=/dev/shm
+fi
+
+# A page fault takes long on some machines. So the heap is kept once it has grown, and the 2 MB that LMDB asks
+# for with each store come from the kernel, which has them ready when they are used: not from the heap,
+# where calloc would write them.
+export MALLOC_TRIM_THRESHOLD_=67108864 MALLOC_MMAP_THRESHOLD_=1048576
+
 run() {
     prove --jobs $(($(nproc) + 1)) --failures --comments --exec "$command" "$@"
 }

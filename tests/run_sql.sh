@@ -2,7 +2,7 @@
 # Runs SQL scripts in the stock sqlite3 shell and compares what it prints. Prints TAP.
 #
 #     tests/run_sql.sh                  all of tests/sql and the numbered ones of examples
-#     tests/run_sql.sh 20-time 21-key   those whose names begin with these
+#     tests/run_sql.sh 20-time 21-key   those whose names begin with these; or PT_SCRIPTS='20-time 21-key'
 #     UPDATE=1 tests/run_sql.sh         rewrites the expected outputs instead of comparing
 #
 # A test is a script NN-topic.sql and its expected output NN-topic.out. Each runs on an empty
@@ -41,6 +41,8 @@ run_script() {
     same "$expected" "$work/$name.out" "$name"
 }
 
+# shellcheck disable=SC2086 # PT_SCRIPTS is a list of words
+test $# -gt 0 || set -- ${PT_SCRIPTS:-}
 scripts=$(scripts_named "$@")
 count=$(echo "$scripts" | grep -c .)
 if [ "$count" -eq 0 ]; then

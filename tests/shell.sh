@@ -5,7 +5,7 @@
 #     PT_SHELL     the shell, a command with arguments  (sqlite3)
 #     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
 #     PT_DIFFERENCES  a folder with the differences in output under valgrind, or of another SQLite   (none)
-#     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
+#     PT_TIMEOUT   seconds until a shell that hangs is killed, if run_program.pl has not  (600)
 # shellcheck shell=sh
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -38,7 +38,7 @@ fresh_folder() {
 run_shell() {
     ended=0
     # shellcheck disable=SC2086 # PT_SHELL is a list of words
-    (cd "$work/$1" && exec timeout --kill-after=5 "${PT_TIMEOUT:-60}" \
+    (cd "$work/$1" && exec timeout --foreground --kill-after=5 "${PT_TIMEOUT:-600}" \
         env LC_ALL=C.UTF-8 TZ=UTC HOME="$work/$1" TMPDIR="$work/$1" LD_PRELOAD="${PT_PRELOAD:-}" \
         ${PT_SHELL:-sqlite3} -batch -init /dev/null "$2") <"$3" >"$4.raw" 2>&1 || ended=$?
     if [ "$ended" -gt 1 ]; then

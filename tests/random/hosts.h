@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "fixtures/quick_folder.h"
+#include "fixtures/new_folder.h"
 #include "random/environment.h"
 
 /* Runs the steps on a host, prints its line, and returns whether it passed. */
@@ -19,7 +19,7 @@ static inline int run_hosts(int hosts, uint64_t default_steps, uint64_t default_
 {
     uint64_t steps = number_from_environment("N", default_steps);
     uint64_t seed = number_from_environment("SEED", default_seed);
-    char *folder = make_quick_folder();
+    char *folder = new_folder();
     if (folder == NULL || chdir(folder) != 0) {
         puts("Bail out! no folder");
         exit(1);

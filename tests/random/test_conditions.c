@@ -10,7 +10,7 @@
 #include "random/hosts.h"
 #include "random/perform.h"
 
-enum { DEFAULT_STATEMENTS = 3000, DEFAULT_SEED = 1, ROUND = 300, BETWEEN_WRITES = 20 };
+enum { DEFAULT_STATEMENTS = 1800, DEFAULT_SEED = 1, ROUND = 300, BETWEEN_WRITES = 20 };
 
 static const struct host {
     const char *encoding;

@@ -5,7 +5,7 @@
  */
 #include "random/episode.h"
 
-enum { DEFAULT_STEPS = 14000, DEFAULT_SEED = 1 };
+enum { DEFAULT_STEPS = 8000, DEFAULT_SEED = 1 };
 
 static const twin_host hosts[] = {
     {"in memory", NULL, "UTF-8", "memory", false},

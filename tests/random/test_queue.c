@@ -11,7 +11,7 @@
 
 /* An episode ends, on a slow machine before its last step, while what it hides for
  * NOT_SO_LONG_TIME, 30 seconds, is still hidden. */
-enum { DEFAULT_STEPS = 4000, DEFAULT_SEED = 1, EPISODE_STEPS = 250, EPISODE_SECONDS = 15 };
+enum { DEFAULT_STEPS = 2500, DEFAULT_SEED = 1, EPISODE_STEPS = 250, EPISODE_SECONDS = 15 };
 
 #define ALL(text)                                                                                  \
     {                                                                                              \

@@ -104,12 +104,14 @@ END
 }
 
 # The command of a shell in that folder, for sh. The sanitizers' libraries (PT_PRELOAD) are for the
-# shell only.
+# shell only. The time-out is that of an idle machine, so a busy one has ten times as long: run_program.pl
+# knows better when to stop a test.
 sub shell_command {
     my ($folder, $timeout) = @_;
     my $shell = $ENV{PT_SHELL} // 'sqlite3';
+    my $seconds = 10 * $timeout;
     my $preload = $ENV{PT_PRELOAD} // '';
-    return "cd '$folder' && exec timeout --foreground --kill-after=5 $timeout "
+    return "cd '$folder' && exec timeout --foreground --kill-after=5 $seconds "
       . "env LD_PRELOAD='$preload' $shell -batch -init /dev/null :memory: >output 2>&1";
 }
 

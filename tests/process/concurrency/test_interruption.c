@@ -578,19 +578,19 @@ static void an_interrupted_statement_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        quick_folder_test(long_reads_can_be_interrupted),
-        quick_folder_test(searches_for_many_partitions_can_be_interrupted),
-        quick_folder_test(reads_beside_pending_writes_can_be_interrupted),
-        quick_folder_test(a_progress_handler_ends_a_search_that_finds_nothing),
-        quick_folder_test(little_need_be_allowed_to_interrupt),
-        quick_folder_test(an_interrupted_write_changes_nothing),
-        quick_folder_test(setting_poison_messages_aside_can_be_interrupted),
-        quick_folder_test(expired_messages_do_not_keep_a_reader),
-        quick_folder_test(backup_and_compact_can_be_interrupted),
-        quick_folder_test(copying_stops_at_the_next_slice),
-        quick_folder_test(collecting_can_be_interrupted),
-        quick_folder_test(checking_a_damaged_file_can_be_interrupted),
-        quick_folder_test(an_interrupted_statement_says_so),
+        folder_test(long_reads_can_be_interrupted),
+        folder_test(searches_for_many_partitions_can_be_interrupted),
+        folder_test(reads_beside_pending_writes_can_be_interrupted),
+        folder_test(a_progress_handler_ends_a_search_that_finds_nothing),
+        folder_test(little_need_be_allowed_to_interrupt),
+        folder_test(an_interrupted_write_changes_nothing),
+        folder_test(setting_poison_messages_aside_can_be_interrupted),
+        folder_test(expired_messages_do_not_keep_a_reader),
+        folder_test(backup_and_compact_can_be_interrupted),
+        folder_test(copying_stops_at_the_next_slice),
+        folder_test(collecting_can_be_interrupted),
+        folder_test(checking_a_damaged_file_can_be_interrupted),
+        folder_test(an_interrupted_statement_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

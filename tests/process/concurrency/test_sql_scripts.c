@@ -6,7 +6,7 @@
  */
 #include "fixtures/child.h"
 
-enum { WRITES = 250, PATIENCE_MS = 60000, COMMAND_SIZE = 1000 };
+enum { WRITES = 120, PATIENCE_MS = 60000, COMMAND_SIZE = 1000 };
 
 static const char tables[] =
     "CREATE VIRTUAL TABLE Staff USING ptable(LastName String, Email String, Salary Int32,"

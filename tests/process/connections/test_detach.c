@@ -119,7 +119,7 @@ static void queues_are_closed_too(void **state)
     run(db, "CREATE VIRTUAL TABLE x.q USING pt_queue(max_dequeue_count=1)");
     run(db, "INSERT INTO x.q(Body) VALUES ('b')");
     for (int i = 0; i < 2; i++) { /* the second time it goes to the poison queue */
-        run(db, "SELECT * FROM pt_queue_get('x.q', 1, 0.0001)");
+        run(db, "SELECT * FROM pt_queue_get('x.q', 1, 0.000001)");
     }
     assert_int_equal(number(db, "SELECT count(*) FROM x.q"), 0);
     run(db, "INSERT INTO x.q(Body) VALUES ('b')");

@@ -92,7 +92,7 @@ static void a_load_in_random_order_takes_little_memory(void **state)
 
 enum {
     MIB = 1 << 20,
-    LARGE_ROWS = 30000, /* two on a page: they change 60 MB of pages */
+    LARGE_ROWS = 22000, /* two on a page: they change 44 MB of pages */
     LARGE_SIZE = 1900,
     KEPT_MIB = 32,
     OTHER_MIB = 8, /* the library, SQLite, and what the C library does not give back */

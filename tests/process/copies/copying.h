@@ -132,15 +132,11 @@ static const char record[] = "a record of some bytes, which fills a page sooner 
 
 static char copy_path[96];
 
-/* In memory, if there is such a place: these files need no disk. */
 static inline int setup(void **state)
 {
-    (void)state;
-    snprintf(fixture_folder, sizeof fixture_folder, "/dev/shm/ptable-test-XXXXXX");
-    if (mkdtemp(fixture_folder) == NULL && fixture_setup(state) != 0) {
+    if (fixture_setup(state) != 0) {
         return -1;
     }
-    snprintf(fixture_path, sizeof fixture_path, "%s/a.ptable", fixture_folder);
     snprintf(copy_path, sizeof copy_path, "%s/copy", fixture_folder);
     failing_call = NULL;
     system_call_judge = judge;

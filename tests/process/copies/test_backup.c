@@ -14,7 +14,14 @@
 #include "fixtures/mixed.h"
 #include "fixtures/store.h"
 
-enum { DEFAULT_BACKUPS = 6, DEFAULT_KILLS = 25, ROWS = 50, LOADERS = 2, ROUND = 6 };
+enum {
+    DEFAULT_BACKUPS = 6,
+    DEFAULT_KILLS = 12,
+    LONG_KILLS = 25,
+    ROWS = 50,
+    LOADERS = 2,
+    ROUND = 6
+};
 
 #define STORE "shared.ptable"
 #define COPY "copy.ptable"
@@ -400,7 +407,7 @@ static void a_backup_can_be_interrupted(void **state)
 static void a_killed_backup_is_whole_or_not_there(void **state)
 {
     const char *folder = *state;
-    int64_t kills = setting("N", DEFAULT_KILLS);
+    int64_t kills = setting("N", extent(DEFAULT_KILLS, LONG_KILLS));
     int whole = 0;
     int left = 0;
     sqlite3 *db = open_database(folder, "main.db");
@@ -442,18 +449,18 @@ int main(int argc, char **argv)
         return perform(argv + 2);
     }
     const struct CMUnitTest tests[] = {
-        quick_folder_test(backups_under_load_are_commits),
-        quick_folder_test(a_damaged_store_is_not_copied),
-        quick_folder_test(a_backup_has_everything),
-        quick_folder_test(uncommitted_writes_are_not_in_it),
-        quick_folder_test(private_stores_can_be_backed_up),
-        quick_folder_test(a_backup_is_for_the_same_readers),
-        quick_folder_test(a_symbolic_link_is_not_followed),
-        quick_folder_test(a_backup_is_on_the_disk),
-        quick_folder_test(a_file_that_comes_meanwhile_is_not_overwritten),
-        quick_folder_test(a_backup_without_room_leaves_nothing),
-        quick_folder_test(a_backup_can_be_interrupted),
-        quick_folder_test(a_killed_backup_is_whole_or_not_there),
+        folder_test(backups_under_load_are_commits),
+        folder_test(a_damaged_store_is_not_copied),
+        folder_test(a_backup_has_everything),
+        folder_test(uncommitted_writes_are_not_in_it),
+        folder_test(private_stores_can_be_backed_up),
+        folder_test(a_backup_is_for_the_same_readers),
+        folder_test(a_symbolic_link_is_not_followed),
+        folder_test(a_backup_is_on_the_disk),
+        folder_test(a_file_that_comes_meanwhile_is_not_overwritten),
+        folder_test(a_backup_without_room_leaves_nothing),
+        folder_test(a_backup_can_be_interrupted),
+        folder_test(a_killed_backup_is_whole_or_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

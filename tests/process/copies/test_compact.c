@@ -18,7 +18,7 @@
 #include "fixtures/peer.h"
 #include "fixtures/store.h"
 
-enum { DEFAULT_KILLS = 16, LAST = MIXED_FIRST + 12 };
+enum { DEFAULT_KILLS = 8, LONG_KILLS = 16, LAST = MIXED_FIRST + 12 };
 
 #define STORE "main.db-ptable"
 #define DROPPED_TABLE                                                                              \
@@ -753,7 +753,7 @@ static void check_after_death(const char *folder, int64_t last)
 static void a_killed_process_leaves_one_of_the_files(void **state)
 {
     const char *folder = *state;
-    int64_t kills = setting("N", DEFAULT_KILLS);
+    int64_t kills = setting("N", extent(DEFAULT_KILLS, LONG_KILLS));
     int64_t last = LAST;
     int replaced = 0;
     sqlite3 *db = open_database(folder, "main.db");
@@ -792,25 +792,25 @@ int main(int argc, char **argv)
     }
     seed = (uint32_t)setting("SEED", 1);
     const struct CMUnitTest tests[] = {
-        quick_folder_test(the_file_becomes_smaller),
-        quick_folder_test(the_new_file_is_on_the_disk_before_it_is_used),
-        quick_folder_test(other_connections_go_on),
-        quick_folder_test(readers_of_the_process_are_in_the_way),
-        quick_folder_test(threads_read_and_write_on),
-        quick_folder_test(transactions_that_read_and_write_are_in_one_file),
-        quick_folder_test(other_processes_are_in_the_way),
-        quick_folder_test(those_who_come_and_go_lose_nothing),
-        quick_folder_test(openers_never_stay_with_the_old_file),
-        quick_folder_test(a_backup_never_meets_a_closed_file),
-        quick_folder_test(a_link_to_the_store_stays_one),
-        quick_folder_test(without_room_everything_stays),
-        quick_folder_test(without_room_for_a_lock_file_everything_stays),
-        quick_folder_test(a_call_that_fails_loses_nothing),
-        quick_folder_test(a_new_file_that_is_in_place_is_used),
-        quick_folder_test(a_new_file_that_cannot_be_seen_is_found_when_opened_again),
-        quick_folder_test(what_is_no_store_is_not_compacted),
-        quick_folder_test(a_connection_that_only_reads_does_not_compact),
-        quick_folder_test(a_killed_process_leaves_one_of_the_files),
+        folder_test(the_file_becomes_smaller),
+        folder_test(the_new_file_is_on_the_disk_before_it_is_used),
+        folder_test(other_connections_go_on),
+        folder_test(readers_of_the_process_are_in_the_way),
+        folder_test(threads_read_and_write_on),
+        folder_test(transactions_that_read_and_write_are_in_one_file),
+        folder_test(other_processes_are_in_the_way),
+        folder_test(those_who_come_and_go_lose_nothing),
+        folder_test(openers_never_stay_with_the_old_file),
+        folder_test(a_backup_never_meets_a_closed_file),
+        folder_test(a_link_to_the_store_stays_one),
+        folder_test(without_room_everything_stays),
+        folder_test(without_room_for_a_lock_file_everything_stays),
+        folder_test(a_call_that_fails_loses_nothing),
+        folder_test(a_new_file_that_is_in_place_is_used),
+        folder_test(a_new_file_that_cannot_be_seen_is_found_when_opened_again),
+        folder_test(what_is_no_store_is_not_compacted),
+        folder_test(a_connection_that_only_reads_does_not_compact),
+        folder_test(a_killed_process_leaves_one_of_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

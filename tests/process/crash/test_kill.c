@@ -21,7 +21,7 @@
 #include "fixtures/workload.h"
 
 enum {
-    DEFAULT_POINTS = 4,
+    DEFAULT_POINTS = 3,
     SESSION = 3, /* of the session that is killed */
     FAILING = 2, /* the transaction of these that fails if there is a saboteur */
     COMMITS_MAX = 64,
@@ -33,7 +33,9 @@ enum {
     CALLS_MAX = 20000,
     TAIL = 150, /* calls at the end of a long run; of those before one in DULL is tried */
     DULL = 200,
-    RECOVERED = 6, /* one in so many is killed while it recovers, too */
+    LONG_POINTS = 4,
+    RECOVERED = 20, /* one in so many is killed while it recovers, too */
+    LONG_RECOVERED = 6,
 };
 
 #define STORE "main.db-ptable"
@@ -764,9 +766,11 @@ static figures try_points(const template *all, const char *folder, int64_t calls
     figures sum = {.calls = calls};
     point *points = need(calloc((size_t)calls * DEATHS, sizeof *points));
     int64_t count = find_points(calls, points);
+    bool is_long = setting("N", 0) != 0 || setting("LONG", 0) != 0;
+    uint32_t recovered = is_long ? LONG_RECOVERED : RECOVERED;
     for (int64_t i = 0; i < count; i++) {
         if (limit <= 0 || random_below((uint32_t)count) < limit) {
-            try_point(all, folder, &points[i], random_below(RECOVERED) == 0, &sum);
+            try_point(all, folder, &points[i], random_below(recovered) == 0, &sum);
         }
     }
     free(points);
@@ -784,7 +788,7 @@ static void print_figures(const char *name, const figures *of)
 static void play_scenario(figures *sum, int64_t limit)
 {
     template all;
-    void *folder = make_quick_folder();
+    void *folder = new_folder();
     prepare(&all, folder);
     int64_t calls = learn(&all, folder);
     figures of_this = try_points(&all, folder, calls, limit);
@@ -800,7 +804,7 @@ static void play_scenario(figures *sum, int64_t limit)
 static void killed_at_each_call(void **state)
 {
     (void)state;
-    int64_t limit = setting("N", DEFAULT_POINTS);
+    int64_t limit = setting("N", extent(DEFAULT_POINTS, LONG_POINTS));
     const char *only = getenv("ONLY");
     figures sum = {0};
     seed = (uint32_t)setting("SEED", 1);
@@ -823,7 +827,7 @@ static void a_wrong_state_is_found_out(void **state)
 {
     (void)state;
     template all;
-    void *folder = make_quick_folder();
+    void *folder = new_folder();
     ours = mmap(NULL, sizeof *ours, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(ours, MAP_FAILED);
     playing = &scenarios[0];

@@ -367,7 +367,7 @@ static void killed_under_load(void **state)
     int64_t kills = setting("N", DEFAULT_KILLS);
     int64_t longest = 0;
     pid_t crew[CREW];
-    void *folder = make_quick_folder();
+    void *folder = new_folder();
     seed = (uint32_t)setting("SEED", 1);
     printf("# seed %u\n", seed);
     begin_store(folder);
@@ -426,7 +426,7 @@ static int be_reader(const char *folder)
 static void dead_readers_do_not_make_the_file_grow(void **state)
 {
     (void)state;
-    void *folder = make_quick_folder();
+    void *folder = new_folder();
     begin_store(folder);
     sqlite3 *db = open_database("", ":memory:");
     assert_int_equal(declare(db, folder), SQLITE_OK);

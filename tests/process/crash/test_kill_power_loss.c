@@ -301,9 +301,9 @@ static void look_in_process(int64_t event, uint64_t random, const char *folder, 
 static findings try_scenario(const scenario *of, int64_t images, uint64_t seed, bool faulty)
 {
     findings sum = {0};
-    void *writes = make_quick_folder();
-    void *copies = make_quick_folder();
-    void *looks = make_quick_folder();
+    void *writes = new_folder();
+    void *copies = new_folder();
+    void *looks = new_folder();
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     if (found == NULL) {
         found = share_memory(sizeof *found);

@@ -8,7 +8,7 @@
 #include "faults/mortal.h"
 #include "fixtures/store.h"
 
-enum { DEFAULT_ROWS = 6000, DEFAULT_ROUNDS = 24, ROUNDS_A_STORE = 8 };
+enum { DEFAULT_ROWS = 6000, DEFAULT_ROUNDS = 12, LONG_ROUNDS = 24, ROUNDS_A_STORE = 8 };
 
 #define STORE "main.db-ptable"
 
@@ -145,7 +145,7 @@ static void kill_at_random_moments(void **state, const char *journal_mode)
 {
     const char *folder = *state;
     int64_t rows = setting("N", DEFAULT_ROWS);
-    int64_t rounds = setting("ROUNDS", DEFAULT_ROUNDS) / 2;
+    int64_t rounds = setting("ROUNDS", extent(DEFAULT_ROUNDS, LONG_ROUNDS)) / 2;
     seed = (uint32_t)setting("SEED", 1);
     int64_t longest = duration_of_a_load(folder, rows) * 3;
     int64_t batches = 0;

@@ -9,7 +9,7 @@
 
 #include "process/crash/recording.h"
 
-enum { DEFAULT_IMAGES = 500, TEXT_SIZE = 400 };
+enum { DEFAULT_IMAGES = 250, LONG_IMAGES = 500, TEXT_SIZE = 400 };
 
 /* --- What may be there --- */
 
@@ -327,8 +327,8 @@ static findings look_at_images(const recording *all, int64_t count, uint64_t see
 static findings try_scenario(const scenario *of, const char *dropped, int64_t count, uint64_t seed)
 {
     static recording all;
-    void *writes = make_quick_folder();
-    void *looks = make_quick_folder();
+    void *writes = new_folder();
+    void *looks = new_folder();
     record(&all, of, writes, dropped, seed);
     findings found = look_at_images(&all, count, seed, looks);
     disk_free(&all.log);
@@ -340,7 +340,7 @@ static findings try_scenario(const scenario *of, const char *dropped, int64_t co
 static void power_fails(void **state)
 {
     (void)state;
-    int64_t count = setting("N", DEFAULT_IMAGES) / SCENARIOS;
+    int64_t count = setting("N", extent(DEFAULT_IMAGES, LONG_IMAGES)) / SCENARIOS;
     uint64_t seed = (uint64_t)setting("SEED", 1);
     const char *only = getenv("ONLY");
     findings sum = {0};

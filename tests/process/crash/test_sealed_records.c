@@ -150,7 +150,7 @@ static int make_store(void **state)
 {
     MDB_env *env;
     MDB_txn *txn;
-    *state = make_quick_folder();
+    *state = new_folder();
     all.folder = *state;
     path_in(all.folder, "s", all.path);
     make_records();

@@ -439,8 +439,8 @@ static void file_replaced_again_and_again_is_given_up(void **state)
 static void stores_of_several_devices_are_told_apart(void **state)
 {
     (void)state;
-    char path[64] = "/dev/shm/ptable-test-XXXXXX";
-    if (mkdtemp(path) == NULL) {
+    char path[FOLDER_SIZE + 2]; /* and the name of a file */
+    if (!make_folder_elsewhere(fixture_folder, path)) {
         skip();
     }
     strcat(path, "/b");

@@ -501,6 +501,7 @@ static void an_arena_takes_its_largest_chunks(void **state)
 
 int main(void)
 {
+    setenv("TMPDIR", "/tmp", 1); /* only a disk's file system has such a file */
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
         TEST(without_a_handler_of_forks_there_is_none),

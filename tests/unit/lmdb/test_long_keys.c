@@ -6,7 +6,7 @@
 #include "entity/key.h"
 #include "faults/failing_malloc.h"
 
-enum { KEYS = 20000, KEY_MAX = 4700, BYTES_MAX = 1 << 25, TABLES = 2 };
+enum { KEYS = 12000, KEY_MAX = 4700, BYTES_MAX = 1 << 25, TABLES = 2 };
 
 typedef struct model_key {
     uint8_t *bytes;

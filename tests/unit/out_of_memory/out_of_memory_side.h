@@ -31,12 +31,12 @@
 #include "fixtures/open_files.h"
 #include "ptable.h"
 
-enum { FOLDER_SIZE = 64, PATH_SIZE = 400 };
+enum { SIDE_FOLDER_SIZE = 64, PATH_SIZE = 400 };
 
 typedef enum host_kind { HOST_JOURNAL, HOST_WAL, HOST_UTF16, HOST_MEMORY, HOSTS } host_kind;
 
 typedef struct script_side {
-    char folder[FOLDER_SIZE];
+    char folder[SIDE_FOLDER_SIZE];
     host_kind host;
     sqlite3 *db;
     sqlite3_stmt *held;

@@ -10,7 +10,7 @@
 #include "unit/out_of_memory/out_of_memory_points.h"
 
 static char folder[32];
-static char template_folders[HOSTS][FOLDER_SIZE];
+static char template_folders[HOSTS][SIDE_FOLDER_SIZE];
 static char log_asked_for[32]; /* "PTABLE_LOG=...", for scripts that are not about the log; or "" */
 
 /* What is in use. */

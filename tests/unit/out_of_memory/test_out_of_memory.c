@@ -17,10 +17,10 @@
 #include <fnmatch.h>
 #include <limits.h>
 
-#include "fixtures/quick_folder.h"
+#include "fixtures/new_folder.h"
 #include "unit/out_of_memory/out_of_memory_trial.h"
 
-enum { SHORT = 150 };
+enum { SHORT = 80 };
 
 static struct {
     memory_point *items;
@@ -212,7 +212,7 @@ static int make_folders(void **state)
     note_environment();
     static const char *const names[] = {"subject", "model"};
     char path[PATH_SIZE];
-    char *made = make_quick_folder();
+    char *made = new_folder();
     assert_non_null(made);
     snprintf(folder, sizeof folder, "%s", made);
     free(made);

@@ -7,7 +7,7 @@
 #include "fixtures/database.h"
 #include "random/random.h"
 
-enum { STATEMENTS = 6000, COMPARED_EVERY = 47, COLUMNS = 9, FORMS_MAX = 14, ROWS_MAX = 5 };
+enum { STATEMENTS = 3500, COMPARED_EVERY = 47, COLUMNS = 9, FORMS_MAX = 14, ROWS_MAX = 5 };
 
 static const char declared[] = "S String, I Int32, L Int64, D Double, B Boolean, T DateTime, "
                                "G Guid, X Binary, V";
