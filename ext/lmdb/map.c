@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/page/format.h"
+#include "lmdb/page/page_file.h"
 
 #define LARGEST_MAP ((size_t)1 << 40)
 
@@ -128,66 +129,74 @@ int pt_lmdb_map_grow(pt_lmdb_env *env, const char *path, pt_error *error)
 
 /* --- Place --- */
 
-/* Reads "start-end ", in hexadecimal, from the beginning of a line. */
-static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
+/* True if that page of the file begins with these bytes. */
+static bool is_in_file(const pt_lmdb_env *env, uint64_t number, const uint8_t *page, size_t size)
 {
-    char *rest;
-    *start = strtoumax(line, &rest, 16);
-    if (*rest != '-') {
-        return false;
-    }
-    *end = strtoumax(rest + 1, &rest, 16);
-    return *rest == ' ';
+    pt_lmdb_page_file file = {.path = "", .page_size = env->page_size};
+    uint8_t bytes[PT_LMDB_PAGE_MAX];
+    bool there = false;
+    pt_error ignored = PT_ERROR_NONE;
+    mdb_env_get_fd(env->env, &file.fd);
+    int rc = pt_lmdb_read_pages(&file, number, 1, bytes, &there, &ignored);
+    pt_error_clear(&ignored);
+    return rc == SQLITE_OK && there && memcmp(bytes, page, size) == 0;
 }
 
-/* LMDB does not tell where its map is, so /proc/self/maps is searched for an address in it. */
-static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
+/*
+ * LMDB does not tell where its map is. But a page begins with its number, and page n lies n pages
+ * behind the beginning of the map. Pages that are larger than the memory's may begin at any page of
+ * the memory: the one that the record lies in begins where the number leads to the same bytes in
+ * the file. NULL: the file cannot be read.
+ */
+static uint8_t *find_map_around(const pt_lmdb_env *env, pt_slice record)
 {
-    FILE *maps = fopen("/proc/self/maps", "re");
-    if (maps == NULL) {
-        return false;
+    size_t memory_page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t step = env->page_size < memory_page ? env->page_size : memory_page;
+    /* Whatever is looked at here is in the map, as the meta pages come before all others. */
+    for (size_t offset = (uintptr_t)record.data % step; offset + record.size <= env->page_size;
+         offset += step) {
+        const uint8_t *page = record.data - offset;
+        uint64_t number = pt_get_le64(page);
+        if (is_in_file(env, number, page, offset + record.size)) {
+            return (uint8_t *)(uintptr_t)page - number * env->page_size;
+        }
     }
-    char line[512];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, maps) != NULL) {
-        found = parse_range(line, start, end) && *start <= (uintptr_t)inside &&
-                (uintptr_t)inside < *end;
-    }
-    fclose(maps);
-    return found;
+    return NULL;
 }
 
-/* The range of addresses that has the header record, and so the whole map. */
-static bool find_map(const pt_lmdb_env *env, uintptr_t *start, uintptr_t *end)
+static uint8_t *find_map(const pt_lmdb_env *env)
 {
     MDB_txn *txn;
     if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
-        return false;
+        return NULL;
     }
     MDB_val key = pt_lmdb_val(pt_format_header_key());
     MDB_val header;
-    bool found = mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
-                 find_mapping(header.mv_data, start, end);
+    uint8_t *map = NULL;
+    if (mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS) {
+        map = find_map_around(env, pt_lmdb_slice(header));
+    }
     mdb_txn_abort(txn);
-    return found;
+    return map;
 }
 
 int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error)
 {
-    uintptr_t start;
-    uintptr_t end;
+    MDB_envinfo info;
+    uint8_t *map = find_map(env);
     env->misalignment = 0;
-    if (find_map(env, &start, &end)) {
-        madvise((void *)start, end - start, MADV_DONTDUMP);
-        env->misalignment = start & (env->page_size - 1);
+    if (map != NULL) {
+        mdb_env_info(env->env, &info);
+        madvise(map, info.me_mapsize, MADV_DONTDUMP);
+        env->misalignment = (uintptr_t)map & (env->page_size - 1);
         return SQLITE_OK;
     }
     if (env->page_size <= (size_t)sysconf(_SC_PAGESIZE)) {
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_IOERR,
-                        "store %Q has larger pages than this machine, and /proc/self/maps does not "
-                        "tell where they are in memory; make that file readable and try again",
+                        "store %Q has larger pages than this machine, and its file could not be "
+                        "read to find where they are in memory; check the disk and try again",
                         path);
 }
 

@@ -28,8 +28,8 @@ int pt_lmdb_map_grow(pt_lmdb_env *env, const char *path, pt_error *error);
 
 /*
  * After the file was mapped: keeps the map out of core dumps, which would take minutes, and sets
- * env->misalignment. SQLITE_IOERR if the map cannot be found and its pages are larger than the
- * memory's.
+ * env->misalignment. SQLITE_IOERR if the file's pages are larger than the memory's and it cannot be
+ * read to find them in the map.
  */
 int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error);
 

@@ -432,6 +432,34 @@ static void failures_of_opening_say_what_to_do(void **state)
     engine->close(store);
 }
 
+/* The last of these calls only looks for the place of the map: it is dumped with the core then. */
+static void map_that_is_not_found_is_used(void **state)
+{
+    (void)state;
+    static const lmdb_function functions[] = {LMDB_TXN_BEGIN, LMDB_GET};
+    engine->close(open_filled_store());
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        int opened = 0;
+        bool hit = true;
+        for (int skipped = 0; hit; skipped++) {
+            pt_store *store = NULL;
+            pt_error error = PT_ERROR_NONE;
+            lmdb_fail_at(functions[i], EIO, skipped, 1);
+            int rc = engine->open(fixture_path, 0, &store, &error);
+            hit = lmdb_has_failed(1);
+            lmdb_forget_faults();
+            assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_IOERR && error.message != NULL));
+            if (rc == SQLITE_OK) {
+                opened += hit;
+                check_recovered(store);
+                engine->close(store);
+            }
+            pt_error_clear(&error);
+        }
+        assert_int_equal(opened, 1);
+    }
+}
+
 static char other_path[128];
 
 static void put_other_in_place(void)
@@ -725,6 +753,7 @@ int main(void)
         store_test(private_store_is_opened_again_or_stays),
         store_test(private_store_keeps_its_room),
         store_test(failures_of_opening_say_what_to_do),
+        store_test(map_that_is_not_found_is_used),
         store_test(file_replaced_at_the_last_moment_is_not_used),
         store_test(link_to_another_device_is_not_followed),
         store_test(store_that_never_stands_still_is_busy),

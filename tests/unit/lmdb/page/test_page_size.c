@@ -8,14 +8,32 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+
+#include "base/ways.h"
+#include "lmdb/leaf.h"
+#include "lmdb/page/page.h"
 
 enum { MEMORY_PAGE = 4096, LARGEST_PAGE = 32768, RESERVED = 4 * LARGEST_PAGE, ROWS = 600 };
 
 static long machine_page_size = MEMORY_PAGE;
 static bool shifts_maps;
-static bool hides_maps;
+static int reads_before_fault = -1; /* of a file; -1: none fails */
+
+/* Maps of files, and how many of them are kept out of core dumps: from the first byte to the last.
+ */
+enum { MAPS_KNOWN = 64 };
+
+static struct {
+    const void *start;
+    size_t size;
+} maps[MAPS_KNOWN];
+
+static unsigned map_count;
+static unsigned not_dumped;
+static unsigned cut_from_dumps; /* that are no such map */
 
 #pragma GCC visibility push(default)
 
@@ -32,18 +50,18 @@ long sysconf(int name)
     return real(name);
 }
 
-FILE *fopen(const char *path, const char *mode)
+ssize_t pread(int fd, void *bytes, size_t size, off_t offset)
 {
-    static FILE *(*real)(const char *, const char *);
-    if (hides_maps && strcmp(path, "/proc/self/maps") == 0) {
-        errno = ENOENT;
-        return NULL;
+    if (reads_before_fault >= 0 && reads_before_fault-- == 0) {
+        errno = EIO;
+        return -1;
     }
-    if (real == NULL) {
-        void *found = dlsym(RTLD_NEXT, "fopen");
-        memcpy(&real, &found, sizeof real);
-    }
-    return real(path, mode);
+    return syscall(SYS_pread64, fd, bytes, size, offset);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
+{
+    return pread(fd, bytes, size, offset);
 }
 
 /* An address that is a multiple of the memory's page size and of no larger one. */
@@ -61,12 +79,31 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
         address = shifted_address(size);
         flags |= MAP_FIXED;
     }
-    return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+    void *start = (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+    if (fd >= 0) {
+        maps[map_count % MAPS_KNOWN].start = start;
+        maps[map_count % MAPS_KNOWN].size = size;
+        map_count++;
+    }
+    return start;
 }
 
 void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
 {
     return mmap(address, size, protection, flags, fd, offset);
+}
+
+int madvise(void *start, size_t size, int advice)
+{
+    if (advice == MADV_DONTDUMP) {
+        unsigned at = 0;
+        while (at < MAPS_KNOWN && (maps[at].start != start || maps[at].size != size)) {
+            at++;
+        }
+        not_dumped += at < MAPS_KNOWN;
+        cut_from_dumps += at == MAPS_KNOWN;
+    }
+    return (int)syscall(SYS_madvise, start, size, advice);
 }
 
 #pragma GCC visibility pop
@@ -170,30 +207,135 @@ static void stores_of_machines_with_larger_pages_are_usable(void **state)
     }
 }
 
-/* Where nobody knows how pages lie, larger ones cannot be told from damaged ones. */
-static void without_proc_they_are_refused(void **state)
+static void stores_of_machines_with_smaller_pages_are_usable(void **state)
 {
     (void)state;
-    make_table_on_machine(2L * MEMORY_PAGE);
-    shifts_maps = true;
-    hides_maps = true;
-    pt_store *store = NULL;
-    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_IOERR, "/proc/self/maps");
-    hides_maps = false;
-    assert_usable();
-    shifts_maps = false;
-    unlink(fixture_path);
-    hides_maps = true;
     make_table_on_machine(MEMORY_PAGE);
+    machine_page_size = LARGEST_PAGE;
     assert_usable();
-    hides_maps = false;
+    machine_page_size = MEMORY_PAGE;
+}
+
+/* Opens the store with each read of the file failing in turn, and counts how often it is refused as
+ * its pages are not found in memory. */
+static int open_with_failing_reads(void)
+{
+    int refused = 0;
+    bool failed = true;
+    for (int read = 0; failed; read++) {
+        pt_store *store = NULL;
+        pt_error error = PT_ERROR_NONE;
+        reads_before_fault = read;
+        int rc = engine->open(fixture_path, 0, &store, &error);
+        failed = reads_before_fault < 0;
+        reads_before_fault = -1;
+        assert_true(rc == SQLITE_OK || failed);
+        if (rc == SQLITE_OK) {
+            engine->close(store);
+        } else {
+            assert_int_equal(rc & 0xff, SQLITE_IOERR);
+            refused += strstr(error.message, "larger pages than this machine") != NULL;
+        }
+        pt_error_clear(&error);
+    }
+    return refused;
+}
+
+/* Where nobody knows how pages lie, larger ones cannot be told from damaged ones. */
+static void larger_pages_that_are_not_found_are_refused(void **state)
+{
+    (void)state;
+    for (long page_size = MEMORY_PAGE; page_size <= LARGEST_PAGE; page_size *= 2) {
+        make_table_on_machine(page_size);
+        shifts_maps = true;
+        assert_int_equal(open_with_failing_reads(), page_size != MEMORY_PAGE);
+        assert_usable();
+        shifts_maps = false;
+        unlink(fixture_path);
+    }
+}
+
+/* Puts the number where a page of the memory begins inside the main database's page, before the
+ * entries, which are at its end. */
+static void put_number_into_free_space(size_t page_size, uint64_t number)
+{
+    int fd = open(fixture_path, O_RDWR);
+    uint8_t bytes[PT_LMDB_META_SIZE];
+    uint8_t eight[8];
+    pt_lmdb_meta metas[PT_LMDB_METAS];
+    for (uint64_t i = 0; i < PT_LMDB_METAS; i++) {
+        assert_int_equal(pread(fd, bytes, sizeof bytes, (off_t)(i * page_size)), sizeof bytes);
+        assert_null(pt_lmdb_meta_read(bytes, i, &metas[i]));
+    }
+    const pt_lmdb_root *root = &metas[metas[0].version < metas[1].version].main;
+    assert_int_equal(root->depth, 1);
+    off_t at = (off_t)(root->page * page_size);
+    assert_int_equal(pread(fd, bytes, PT_LMDB_PAGE_HEADER, at), PT_LMDB_PAGE_HEADER);
+    size_t first = pt_get_le16(bytes + PT_LMDB_PAGE_UPPER_AT);
+    size_t last = (first - sizeof eight) / MEMORY_PAGE * MEMORY_PAGE;
+    assert_true(last > pt_get_le16(bytes + PT_LMDB_PAGE_LOWER_AT));
+    pt_put_le64(eight, number);
+    assert_int_equal(pwrite(fd, eight, sizeof eight, at + (off_t)last), sizeof eight);
+    close(fd);
+}
+
+/* What only looks like the number of a page: of a meta page, of another one, of none in the file,
+ * of none that a file could have. */
+static void other_numbers_mislead_nobody(void **state)
+{
+    (void)state;
+    static const uint64_t numbers[] = {1, 2, 3, 100000, UINT64_MAX >> 1, UINT64_MAX};
+    make_table_on_machine(LARGEST_PAGE);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        put_number_into_free_space(LARGEST_PAGE, numbers[i]);
+        not_dumped = 0;
+        cut_from_dumps = 0;
+        shifts_maps = true;
+        engine->close(open_store(fixture_path));
+        shifts_maps = false;
+        assert_int_equal(not_dumped, 1);
+        assert_int_equal(cut_from_dumps, 0);
+    }
+    assert_usable();
+}
+
+/* Core dumps would take minutes. */
+static void maps_are_not_dumped(void **state)
+{
+    (void)state;
+    for (long page_size = MEMORY_PAGE; page_size <= LARGEST_PAGE; page_size *= 2) {
+        make_table_on_machine(page_size);
+        for (int shifted = 0; shifted < 2; shifted++) {
+            not_dumped = 0;
+            cut_from_dumps = 0;
+            shifts_maps = shifted;
+            engine->close(open_store(fixture_path));
+            shifts_maps = false;
+            assert_int_equal(not_dumped, 1);
+            assert_int_equal(cut_from_dumps, 0);
+        }
+        unlink(fixture_path);
+    }
+}
+
+static void leaves_of_larger_pages_are_left_to_lmdb(void **state)
+{
+    (void)state;
+    assert_int_equal(pt_lmdb_leaf_is_known(MEMORY_PAGE), !PT_WAYS_ARE_GENERAL);
+    for (size_t page_size = 2 * MEMORY_PAGE; page_size <= LARGEST_PAGE; page_size *= 2) {
+        assert_false(pt_lmdb_leaf_is_known(page_size));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         store_test(stores_of_machines_with_larger_pages_are_usable),
-        store_test(without_proc_they_are_refused),
+        store_test(stores_of_machines_with_smaller_pages_are_usable),
+        store_test(larger_pages_that_are_not_found_are_refused),
+        store_test(other_numbers_mislead_nobody),
+        store_test(maps_are_not_dumped),
+        store_test(leaves_of_larger_pages_are_left_to_lmdb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
