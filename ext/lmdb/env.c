@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -113,58 +111,6 @@ int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
            : is_at_limit(env, fd)  ? EFBIG
            : is_disk_full(env, fd) ? ENOSPC
                                    : EIO;
-}
-
-/* --- After a failed write --- */
-
-enum { FIRST_UNTRIED_PATCH = 70 }; /* 0.9.70 is what the development of 1.0 calls itself */
-
-#define LMDB_HAS_FAILED 0x80000000U
-
-/* How an environment of LMDB 0.9 begins. */
-typedef struct env_head {
-    int file;
-    int lock_file;
-    int synced_file;
-    uint32_t flags;
-} env_head;
-
-static env_head read_head(MDB_env *env)
-{
-    env_head head;
-    memcpy(&head, env, sizeof head);
-    return head;
-}
-
-/* LMDB has no call that tells where its flags are, so those that can be changed by a call are
- * changed, to see if that changes them there. */
-static bool has_flags_in_head(MDB_env *env)
-{
-    int file;
-    unsigned flags;
-    mdb_env_get_fd(env, &file);
-    mdb_env_get_flags(env, &flags);
-    env_head before = read_head(env);
-    mdb_env_set_flags(env, MDB_NOMEMINIT, (flags & MDB_NOMEMINIT) == 0);
-    env_head changed = read_head(env);
-    mdb_env_set_flags(env, MDB_NOMEMINIT, (flags & MDB_NOMEMINIT) != 0);
-    return before.file == file && (before.flags & flags) == flags &&
-           (before.flags ^ changed.flags) == MDB_NOMEMINIT && read_head(env).flags == before.flags;
-}
-
-bool pt_lmdb_env_clear_failure(const pt_lmdb_env *env)
-{
-    int major;
-    int minor;
-    int patch;
-    mdb_version(&major, &minor, &patch);
-    if (major != 0 || minor != 9 || patch >= FIRST_UNTRIED_PATCH || !has_flags_in_head(env->env)) {
-        return false;
-    }
-    env_head head = read_head(env->env);
-    head.flags &= ~LMDB_HAS_FAILED;
-    memcpy((char *)env->env + offsetof(env_head, flags), &head.flags, sizeof head.flags);
-    return true;
 }
 
 /* --- Readers --- */

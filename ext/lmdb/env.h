@@ -57,13 +57,6 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
  * ENOSPC, and at the limit on the size of files EFBIG. */
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
 
-/*
- * After LMDB has failed to write a root page it refuses every transaction. Lets it begin them
- * again, which is safe if the file's newest root page is as it was before. False: this is a build
- * of LMDB in which it is not known how, and the environment must be opened again.
- */
-bool pt_lmdb_env_clear_failure(const pt_lmdb_env *env);
-
 enum { PT_LMDB_PROCESSES_MAX = 8 };
 
 /* The reader table of an environment, without the slots of processes that have died. */

@@ -28,8 +28,9 @@ static int find_own_commit(pt_lmdb_store *store, const pt_format_state *state, b
 }
 
 /*
- * After LMDB has failed to write a root page it begins no transaction any more. The map still shows
- * which root page is the newest, and that is what the next one to open the file will see.
+ * After LMDB has failed to write a root page it begins no transaction until the environment is
+ * opened again (lmdb/txn.c). The map still shows which root page is the newest, and that is what
+ * the next one to open the file will see.
  */
 static bool is_newest_root(const pt_lmdb_store *store, const pt_format_state *state)
 {
@@ -81,36 +82,17 @@ static void put_back_roots(const pt_lmdb_store *store, const pt_format_state *st
     }
 }
 
-/*
- * LMDB refuses every further transaction, as it cannot know what the file has of its root page. But
- * we know: an older number than that of the newest version, which is as it was. So the environment
- * is as good as one that is opened again. To do that would need quiet, and statements that are open
- * would keep all others from beginning.
- */
-static void go_on_after_failed_root(pt_lmdb_store *store, const pt_format_state *state)
-{
-    MDB_envinfo info;
-    put_back_roots(store, state);
-    /* Until it is overwritten, the disk may have the new root page: then what is logged from now on
-     * would not follow the newest version that the next one finds. */
-    if (flush_file(store) != 0) {
-        pt_log_distrust_base(store);
-    }
-    mdb_env_info(store->env.env, &info);
-    /* Under the mutex: a thread that LMDB has refused asks it again before it says so. */
-    pthread_mutex_lock(&store->mutex);
-    if (info.me_last_txnid + 1 == state->version && pt_lmdb_env_clear_failure(&store->env)) {
-        atomic_store(&store->broken, false);
-    }
-    pthread_mutex_unlock(&store->mutex);
-}
-
 int pt_lmdb_judge_failed_commit(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,
                                 int mdb_rc, pt_error *error)
 {
     if (!commit_took_place(store, state)) {
         if (atomic_load(&store->broken)) {
-            go_on_after_failed_root(store, state);
+            put_back_roots(store, state);
+            /* Until it is overwritten, the disk may have the new root page: then what is logged
+             * from now on would not follow the newest version that the next one finds. */
+            if (flush_file(store) != 0) {
+                pt_log_distrust_base(store);
+            }
         }
         return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
                             "committing");

@@ -179,7 +179,9 @@ static int remap_outgrown_map(pt_lmdb_store *store, void *context, pt_error *err
     return rc;
 }
 
-/* After a failed write LMDB refuses every further transaction of the environment (MDB_PANIC). */
+/* After LMDB has failed to write a root page it refuses every further transaction of the
+ * environment (MDB_PANIC). Those that are open read on, and while there is one the environment
+ * stays. */
 static int reopen_broken_env(pt_lmdb_store *store, void *context, pt_error *error)
 {
     (void)context;
@@ -195,9 +197,9 @@ static int reopen_broken_env(pt_lmdb_store *store, void *context, pt_error *erro
 }
 
 /*
- * LMDB has said MDB_PANIC. Another thread may have got over the failure since: it clears `broken`
- * with the mutex held (lmdb/failed_commit.c), and it must not be set again after that. So LMDB is
- * asked once more. False: it is not broken any more.
+ * LMDB has said MDB_PANIC. Another thread may have opened the environment again since, and with
+ * transactions open `broken` would keep all others out of one that works. So LMDB is asked once
+ * more. False: it is not broken any more.
  */
 static bool note_panic(pt_lmdb_store *store)
 {

@@ -55,21 +55,16 @@ static void fail_call(const char *name, int error, int skipped, int times)
     system_call_judge = judge;
 }
 
-static bool lmdb_is_unknown; /* it says that it is another version */
-
-/* LMDB then refuses everything. One that is not known cannot be told to go on, and the environment
- * must be opened again. */
+/* LMDB then refuses everything, until the environment is opened again. */
 static void fail_root_pages(void)
 {
     fail_call("pwrite", EIO, 0, 2); /* and putting the old one back */
     fault.at_roots = true;
-    lmdb_is_unknown = true;
 }
 
 static void heal(void)
 {
     fault = (call_fault){0};
-    lmdb_is_unknown = false;
     before_call = NULL;
     system_call_judge = judge;
 }
@@ -104,15 +99,6 @@ static int library_call(other_call call, const char *name, void *first, const vo
     void *found = dlsym(RTLD_NEXT, name);
     memcpy(&real, &found, sizeof real);
     return failing == call ? ENOMEM : real(first, second);
-}
-
-char *mdb_version(int *major, int *minor, int *patch)
-{
-    static char text[] = "LMDB";
-    *major = lmdb_is_unknown ? 1 : 0;
-    *minor = lmdb_is_unknown ? 0 : 9;
-    *patch = 24;
-    return text;
 }
 
 int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
