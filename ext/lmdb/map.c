@@ -11,6 +11,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/next_page.h"
 #include "lmdb/page/format.h"
 #include "lmdb/page/page_file.h"
 
@@ -252,18 +253,6 @@ size_t pt_lmdb_pages_in_use(const pt_lmdb_env *env, MDB_txn *txn)
            pages_of(txn, env->chunks);
 }
 
-/*
- * LMDB has no function that tells how many pages a transaction has taken from the end of the file.
- * Its MDB_txn begins with two pointers and the number of the next page. In another version of LMDB
- * the number could be elsewhere, so it is compared with what it must be when a transaction begins.
- */
-static size_t read_end(const MDB_txn *txn)
-{
-    size_t words[3];
-    memcpy(words, (const void *)txn, sizeof words);
-    return words[2];
-}
-
 void pt_lmdb_room_measure(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn)
 {
     MDB_envinfo info;
@@ -275,7 +264,7 @@ void pt_lmdb_room_measure(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *t
         headroom = least;
     }
     *room = (pt_lmdb_room){.next_page = info.me_last_pgno + 1};
-    room->end_is_known = read_end(txn) == room->next_page;
+    room->end_is_known = pt_lmdb_next_page_is_known(txn, room->next_page);
     room->page_limit = map_pages > headroom ? map_pages - headroom : 0;
     room->watched = room->next_page + WATCHED_PAGES > room->page_limit;
     if (room->watched || !room->end_is_known) {
@@ -309,7 +298,7 @@ int pt_lmdb_count_free_pages(MDB_txn *txn, size_t *pages)
 size_t pt_lmdb_room_end(const pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn)
 {
     if (room->end_is_known) {
-        return read_end(txn);
+        return pt_lmdb_next_page(txn);
     }
     size_t pages = pt_lmdb_pages_in_use(env, txn);
     return room->next_page + (pages > room->pages_before ? pages - room->pages_before : 0);

@@ -41,7 +41,7 @@ int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error);
 /* In pages. */
 typedef struct pt_lmdb_room {
     bool watched;        /* puts are to be checked */
-    bool end_is_known;   /* pt_lmdb_room_end reads it from LMDB */
+    bool end_is_known;   /* pt_lmdb_room_end reads it: lmdb/next_page.h */
     size_t next_page;    /* after the last page before this transaction */
     size_t page_limit;   /* puts may use the map up to here */
     size_t pages_before; /* in use before this transaction */
