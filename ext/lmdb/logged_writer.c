@@ -209,11 +209,15 @@ static int commit_plain(pt_logged_commit *commit, const pt_commit *facts, pt_err
     pt_writer *plain = commit->plain;
     bool ends = pt_log_has_failed(store);
     uint64_t id = store->log->state.log_id;
+    pt_commit wanted = *facts;
+    if (commit->is_written) { /* the disk may have the record that this commit replaces */
+        wanted.sync = PT_SYNC_FULL;
+    }
     commit->plain = NULL;
     if (ends) {
         store->log->next_id = 0;
     }
-    int rc = pt_lmdb_write_commit(plain, facts, error);
+    int rc = pt_lmdb_write_commit(plain, &wanted, error);
     if (rc != SQLITE_OK) {
         pt_log_withdraw(store);
     } else if (ends) {
@@ -274,21 +278,22 @@ static bool must_be_plain(const pt_logged_commit *commit, const pt_commit *facts
            lacks_room(commit) || (commit->operations == 0 && !is_void) || !can_log(commit, facts);
 }
 
-/* The record may be whole on the disk, and a power failure must not bring it back. */
+/* The record may be whole on the disk, flushed or not, and a power failure must not bring it back.
+ */
 static int make_void(pt_logged_commit *commit)
 {
     const pt_lmdb_log *log = commit->store->log;
     int problem = pt_log_file_void(pt_log_fd(log), log->chain.end);
-    return problem == 0 && commit->sync != PT_SYNC_OFF ? pt_log_file_flush(pt_log_fd(log))
-                                                       : problem;
+    return problem == 0 ? pt_log_file_flush(pt_log_fd(log)) : problem;
 }
 
+/* Also flushes if it overwrites a record: that must not come back either. */
 static int append(pt_logged_commit *commit)
 {
     pt_lmdb_log *log = commit->store->log;
     int problem =
         pt_log_file_write(pt_log_fd(log), log->chain.end, pt_buffer_slice(&commit->record));
-    if (problem == 0 && commit->sync == PT_SYNC_FULL) {
+    if (problem == 0 && (commit->sync == PT_SYNC_FULL || commit->is_written)) {
         problem = pt_log_file_flush(pt_log_fd(log));
         commit->after.flushed = problem == 0 ? commit->after.end : commit->after.flushed;
     }
@@ -351,8 +356,7 @@ static int commit_record(pt_logged_commit *commit, const pt_commit *facts, pt_er
         pt_logged_write_abort(as_writer(commit));
         return pt_error_nomem(error);
     }
-    /* A record that is replaced may have been flushed: so must be what replaces it. */
-    commit->sync = commit->is_written && commit->sync > facts->sync ? commit->sync : facts->sync;
+    commit->sync = facts->sync;
     commit->clock = facts->clock;
     pt_log_mark_pending(store, true);
     int problem = append(commit);

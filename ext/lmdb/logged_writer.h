@@ -8,7 +8,8 @@
  * what it follows: what LMDB's tree holds must be as durable as the commit shall be.
  *
  * A commit in the log is seen by nobody until write_publish. Until then write_restore need not put
- * anything back: it makes the record void, or the next record replaces it.
+ * anything back: it makes the record void, or the next record replaces it. Both are flushed
+ * whatever the sync, as the disk may have the record.
  */
 #ifndef PT_LMDB_LOGGED_WRITER_H
 #define PT_LMDB_LOGGED_WRITER_H

@@ -20,7 +20,7 @@ struct pt_writer {
     bool is_logged;
     MDB_txn *txn;
     pt_lmdb_outcome next; /* at first that of the commit before this transaction */
-    pt_sync sync;         /* of its commit */
+    pt_sync sync;         /* of its commit, at least */
     bool failed;          /* an operation failed half-way: the transaction must not be committed */
     bool has_put;         /* something that makes the store larger */
     bool must_commit;     /* an undo or a renewal: it may take the last pages */
@@ -217,8 +217,7 @@ static int add_counts(pt_writer *writer, pt_slice key)
     return put_meta(writer, key, pt_slice_of(record, sizeof record));
 }
 
-/* Adds what was counted to the stored counts. Called when the table changes, and before a commit.
- */
+/* Adds what was counted to the stored counts: when the table changes, and before a commit. */
 static int flush_counts(pt_writer *writer)
 {
     int mdb_rc = MDB_SUCCESS;
@@ -379,13 +378,15 @@ int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error)
 }
 
 /* Does not check the room in the map: a commit that cannot be undone would be worse than a full
- * map. */
+ * map. The undo is flushed whatever its sync: the disk may have the commit, or get it just by the
+ * first part of the undo. */
 int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error)
 {
     PT_ASSERT(is_writing(writer) && writer->store == pt_lmdb_own_snapshot(snapshot)->store);
     bool found;
     pt_slice record;
     writer->must_commit = true;
+    writer->sync = PT_SYNC_FULL;
     int rc = pt_lmdb_get(snapshot, key, &found, &record, error);
     if (rc != SQLITE_OK) {
         writer->failed = true;
@@ -619,10 +620,8 @@ static void note_commit(pt_lmdb_store *store, const pt_format_state *state)
     }
 }
 
-/*
- * Commits and ends the transaction. SQLITE_OK: the commit took place. Otherwise it did not, or the
- * text says that it did but may be lost.
- */
+/* Commits and ends the transaction. SQLITE_OK: the commit took place. Otherwise it did not, or the
+ * text says that it did but may be lost. */
 static int commit_txn(pt_writer *writer, pt_sync sync, pt_error *error)
 {
     pt_lmdb_store *store = writer->store;
@@ -679,7 +678,7 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
     /* First the file's name, if it is new: a durable commit in a file without a durable name would
      * be lost with the file. */
     pt_sync sync = pt_log_sync_of(store, writer->next.state.log_id, commit->sync);
-    writer->sync = sync;
+    writer->sync = sync > writer->sync ? sync : writer->sync;
     int rc = sync == PT_SYNC_FULL ? pt_lmdb_make_name_durable(store, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(writer);
@@ -696,5 +695,5 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
         pt_lmdb_write_abort(writer);
         return rc;
     }
-    return commit_txn(writer, sync, error);
+    return commit_txn(writer, writer->sync, error);
 }

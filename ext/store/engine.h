@@ -270,7 +270,9 @@ struct pt_engine {
     int (*write_put)(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error);
     /* Deletes the key if it exists. */
     int (*write_delete)(pt_writer *writer, pt_slice key, pt_error *error);
-    /* Makes the key what it is in an older snapshot: gives it that record, or deletes it. */
+    /* Makes the key what it is in an older snapshot: gives it that record, or deletes it. A commit
+     * that takes the place of an earlier one in this way is durable, whatever its sync: otherwise a
+     * power failure could leave the earlier one. */
     int (*write_restore)(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error);
     /*
      * Makes all writes visible at once, at the latest by write_publish, with the dictionary ids

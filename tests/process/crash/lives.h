@@ -61,9 +61,10 @@ typedef enum life_call {
 /* What the store holds after a transaction, or would. The numbers are of events. */
 typedef struct version {
     uint64_t digest;
-    int64_t begun; /* from here on it may be there */
-    int64_t done;  /* from here on it has been acknowledged, or seen; or NEVER */
-    int64_t gone;  /* from here on it must not be there: it was undone, or seen to be missing */
+    int64_t begun;  /* from here on it may be there */
+    int64_t done;   /* from here on it has been acknowledged, or seen; or NEVER */
+    int64_t gone;   /* from here on it must not be there: it was undone, or seen to be missing */
+    bool is_missed; /* it was seen to be missing, but may come back until the next commit */
     bool is_full;
 } version;
 
@@ -239,7 +240,8 @@ static inline bool has_log(sqlite3 *db)
     return access(path, F_OK) == 0;
 }
 
-/* The transaction in which a process has died is there, or it is not and never comes back. */
+/* The transaction in which a process has died is there, or it is not and never comes back. (Without
+ * a log: once there is another commit. The process may have died in the flush of its undo.) */
 static inline void note_what_is_left(uint64_t digest, bool is_flushed)
 {
     version *left = &lives->versions[lives->version_count - 1];
@@ -253,10 +255,11 @@ static inline void note_what_is_left(uint64_t digest, bool is_flushed)
         lives->taken_over++;
         return;
     } else {
-        left->gone = now;
+        left->gone = is_flushed ? now : NEVER;
+        left->is_missed = !is_flushed;
     }
     for (int i = lives->version_count - 1; i >= 0; i--) {
-        if (lives->versions[i].gone == NEVER) {
+        if (lives->versions[i].gone == NEVER && !lives->versions[i].is_missed) {
             left = &lives->versions[i];
             break;
         }
@@ -285,6 +288,16 @@ static inline void take_over(sqlite3 *db)
         _exit(7);
     } else {
         note_what_is_left(digest, has_log(db));
+    }
+}
+
+static inline void note_commit(int64_t now)
+{
+    for (int i = 0; i < lives->version_count; i++) {
+        if (lives->versions[i].is_missed) {
+            lives->versions[i].is_missed = false;
+            lives->versions[i].gone = now;
+        }
     }
 }
 
@@ -321,6 +334,7 @@ static inline void work_once(sqlite3 *db, int i)
         made->gone = now;
     } else {
         made->done = now;
+        note_commit(now);
     }
 }
 

@@ -63,6 +63,14 @@ static const scenario scenarios[] = {
     {"undo-rows", "rows", "wal", "full", "full", false, false, false, true, false, 0},
     {"undo-followed", "followed", "wal", "full", "full", true, false, false, true, false, 0},
     {"undo-indexed", "indexed", "wal", "full", "full", true, false, false, true, false, 0},
+    {"undo-normal", "rows", "wal", "full", "normal", false, false, false, true, false, 0},
+    {"undo-normal-large", "large", "wal", "full", "normal", false, true, false, true, false, 0},
+    {"undo-normal-followed", "followed", "wal", "full", "normal", false, false, false, true, false,
+     0},
+    {"undo-normal-indexed", "indexed", "wal", "full", "normal", false, false, false, true, false,
+     0},
+    {"undo-off", "rows", "wal", "full", "off", false, true, false, true, false, 0},
+    {"undo-off-followed", "followed", "wal", "full", "off", false, true, false, true, false, 0},
     {"again", "large", "delete", "full", "full", true, false, false, false, true, 0},
     {"again-wal", "rows", "wal", "full", "full", true, false, false, false, true, 0},
     {"again-drop", "drop", "wal", "full", "full", false, false, false, false, true, 0},
@@ -82,6 +90,9 @@ static const scenario scenarios[] = {
     {"log-create", "rows", "delete", "full", "full", true, false, true, false, false, 1000},
     {"log-undo", "rows", "wal", "full", "full", true, false, false, true, false, 1000},
     {"log-undo-limit", "unique", "wal", "full", "full", false, false, false, true, false, 2},
+    {"log-undo-normal", "rows", "wal", "full", "normal", false, false, false, true, false, 1000},
+    {"log-undo-normal-limit", "queue", "wal", "full", "normal", false, true, false, true, false, 3},
+    {"log-undo-off", "rows", "wal", "full", "off", false, true, false, true, false, 1000},
     {"log-again", "rows", "wal", "full", "full", true, false, false, false, true, 1000},
     {"log-again-unique", "unique", "wal", "full", "full", false, false, false, false, true, 4},
     {"log-again-normal", "queue", "delete", "full", "normal", false, true, false, false, true, 4},
@@ -119,9 +130,92 @@ static inline int declare(sqlite3 *db, const scenario *of)
                : code_of(db, "CREATE VIRTUAL TABLE f USING ptable(V Int64, sync='full')");
 }
 
-static inline bool fails_here(const scenario *of, int number)
+/* How a COMMIT fails: because another virtual table cannot, or a commit hook refuses it. Or it is
+ * only busy, and is repeated after more writes. */
+typedef enum failure { FAILS_NOT, FAILS_IN_SYNC, FAILS_IN_HOOK, FAILS_ONCE } failure;
+
+static inline failure failure_of(const scenario *of, int number)
 {
-    return of->undoes && number % FAILS_EVERY == 0;
+    static const failure failures[] = {FAILS_IN_SYNC, FAILS_ONCE, FAILS_IN_HOOK};
+    return of->undoes && number % FAILS_EVERY == 0 ? failures[(number / FAILS_EVERY - 1) % 3]
+                                                   : FAILS_NOT;
+}
+
+/* What others see of a transaction that fails, after the store's commit; and what the next one to
+ * open the store would see if all processes died then: that is another thing if it is in the log.
+ */
+static sqlite3 *witness;
+static const char *witnessed_folder;
+static database_content witnessed;
+static database_content *left_behind; /* shared memory */
+
+static inline void read_copy(const char *folder)
+{
+    void *copy = NULL;
+    char path[PATH_SIZE];
+    int status;
+    fflush(stdout);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        disk_stop();
+        if (make_folder(&copy) != 0) {
+            _exit(1);
+        }
+        copy_folder(folder, copy);
+        path_in(copy, "main.db", path);
+        sqlite3 *db = try_open(path);
+        left_behind->code = SQLITE_CANTOPEN;
+        if (db != NULL) {
+            *left_behind = content_of(db, true);
+        }
+        sqlite3_close(db);
+        remove_folder(&copy);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static inline void look_on(void)
+{
+    witnessed = content_of(witness, true);
+    read_copy(witnessed_folder);
+}
+
+static inline void look_on_if_sync_fails(void)
+{
+    if (saboteur_code != SQLITE_OK) {
+        look_on();
+    }
+}
+
+static inline int refuse_commit(void *refuses)
+{
+    if (*(bool *)refuses) {
+        look_on();
+    }
+    return *(bool *)refuses;
+}
+
+static inline int commit_and_fail(sqlite3 *db, failure how, int number)
+{
+    bool refuses = how == FAILS_IN_HOOK;
+    int code = code_of(db, "INSERT INTO temp.s VALUES(1)");
+    saboteur_code = how == FAILS_IN_SYNC ? SQLITE_ERROR
+                    : how == FAILS_ONCE  ? SQLITE_BUSY
+                                         : SQLITE_OK;
+    sqlite3_commit_hook(db, refuse_commit, &refuses);
+    code = code == SQLITE_OK ? code_of(db, "COMMIT") : code;
+    sqlite3_commit_hook(db, NULL, NULL);
+    saboteur_code = SQLITE_OK;
+    if (code != SQLITE_BUSY || how != FAILS_ONCE) {
+        return code;
+    }
+    return code_of(db,
+                   "INSERT INTO t(PartitionKey, RowKey, V) SELECT 'later', %d, V FROM t LIMIT 1; "
+                   "COMMIT",
+                   number);
 }
 
 static inline int transact(sqlite3 *db, const scenario *of, int number)
@@ -136,8 +230,7 @@ static inline int transact(sqlite3 *db, const scenario *of, int number)
         code = code_of(db, "INSERT OR REPLACE INTO f VALUES('f', 'f', %d)", number);
     }
     if (code == SQLITE_OK && of->undoes) {
-        saboteur_code = fails_here(of, number) ? SQLITE_ERROR : SQLITE_OK;
-        code = code_of(db, "INSERT INTO temp.s VALUES(1)");
+        return commit_and_fail(db, failure_of(of, number), number);
     }
     return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
 }
@@ -198,18 +291,22 @@ static inline bool is_record(const disk_event *event, int log)
            (event->bytes[0] != 0 || memcmp(event->bytes, event->bytes + 1, event->size - 1) != 0);
 }
 
+/* The file that has this name now; -1: none. */
+static inline int file_of(const recording *all, const char *name)
+{
+    int file = -1;
+    for (int i = 0; i < all->log.name_count; i++) {
+        file = strcmp(all->log.names[i], name) == 0 ? all->log.at[i] : file;
+    }
+    return file;
+}
+
 /* Where the parts of a transaction come to lie on the disk. */
 static inline void note_parts(recording *all, int number)
 {
     int64_t main_part = NEVER;
-    int store = -1;
-    for (int i = 0; i < all->log.name_count; i++) {
-        store = strcmp(all->log.names[i], STORE) == 0 ? all->log.at[i] : store;
-    }
-    int log = -1;
-    for (int i = 0; i < all->log.name_count; i++) {
-        log = strcmp(all->log.names[i], STORE "-log") == 0 ? all->log.at[i] : log;
-    }
+    int store = file_of(all, STORE);
+    int log = file_of(all, STORE "-log");
     all->in_store[number] = all->done[number];
     bool logged = false;
     for (int64_t i = all->begun[number]; i < all->done[number]; i++) {
@@ -234,50 +331,6 @@ static inline void settle_parts(recording *all)
     }
 }
 
-/* What others see of a transaction that fails, after the store's commit; and what the next one to
- * open the store would see if all processes died then: that is another thing if it is in the log.
- */
-static sqlite3 *witness;
-static const char *witnessed_folder;
-static database_content witnessed;
-static database_content *left_behind; /* shared memory */
-
-static inline void read_copy(const char *folder)
-{
-    void *copy = NULL;
-    char path[PATH_SIZE];
-    int status;
-    fflush(stdout);
-    pid_t pid = fork_process();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        disk_stop();
-        if (make_folder(&copy) != 0) {
-            _exit(1);
-        }
-        copy_folder(folder, copy);
-        path_in(copy, "main.db", path);
-        sqlite3 *db = try_open(path);
-        left_behind->code = SQLITE_CANTOPEN;
-        if (db != NULL) {
-            *left_behind = content_of(db, true);
-        }
-        sqlite3_close(db);
-        remove_folder(&copy);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static inline void look_on(void)
-{
-    if (saboteur_code != SQLITE_OK) {
-        witnessed = content_of(witness, true);
-        read_copy(witnessed_folder);
-    }
-}
-
 /* A transaction that is undone leaves the entities that were there before it. In a table that keeps
  * its changes, and if the commit was not in a log, those are put again with new Timestamps, and
  * what the transaction inserted has become deletions: see transaction/taken_back.h. */
@@ -291,7 +344,8 @@ static inline bool is_undone(const recording *all, sqlite3 *db, int number, uint
 /* `before`: the number of those that an earlier process has made. */
 static inline void record_transaction(recording *all, sqlite3 *db, int number, int before)
 {
-    bool fails = fails_here(all->of, number);
+    failure how = failure_of(all->of, number);
+    bool fails = how == FAILS_IN_SYNC || how == FAILS_IN_HOOK;
     uint64_t entities = entities_of(db);
     all->begun[number] = (int64_t)all->log.count;
     disk_mark(&all->log, MARK_BEGUN, number);
@@ -304,14 +358,15 @@ static inline void record_transaction(recording *all, sqlite3 *db, int number, i
     note_parts(all, number);
     all->states[number] = content_of(db, true);
     assert_int_equal(all->states[number].code, SQLITE_OK);
-    if (fails) {
+    if (how != FAILS_NOT) {
+        bool in_log = all->of->log != 0 && number > 1;
         all->failing[number] = *left_behind;
         assert_int_equal(left_behind->code, SQLITE_OK);
         assert_true(left_behind->store != all->states[number].store);
-        assert_true(witnessed.store == (all->of->log != 0 && number > 1 ? all->states[number].store
-                                                                        : left_behind->store));
-        assert_true(is_undone(all, db, number, entities));
+        assert_true(witnessed.store ==
+                    (in_log ? all->states[number - 1].store : left_behind->store));
     }
+    assert_true(!fails || is_undone(all, db, number, entities));
 }
 
 /* What is in the folder is on the disk. */
@@ -320,7 +375,7 @@ static inline void record_session(recording *all, const char *folder, int before
     disk_record(&all->log, folder);
     sqlite3 *db = open_main(folder, all->of);
     witness = all->of->undoes ? open_database(folder, "main.db") : NULL;
-    saboteur_watch = all->of->undoes ? look_on : NULL;
+    saboteur_watch = all->of->undoes ? look_on_if_sync_fails : NULL;
     witnessed_folder = folder;
     if (left_behind == NULL) {
         left_behind = mmap(NULL, sizeof *left_behind, PROT_READ | PROT_WRITE,
@@ -332,7 +387,6 @@ static inline void record_session(recording *all, const char *folder, int before
         record_transaction(all, db, number, before);
     }
     saboteur_watch = NULL;
-    saboteur_code = SQLITE_OK;
     if (all->of->log == 0) {
         disk_stop();
     }

@@ -139,6 +139,13 @@ static const scenario scenarios[] = {
      .sync = "normal",
      .some_full = true,
      .lives = 3},
+    {.name = "tree-normal-undo",
+     .work = "indexed",
+     .journal_mode = "wal",
+     .sync = "normal",
+     .undoes = true,
+     .lives = 2,
+     .early = 2},
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };

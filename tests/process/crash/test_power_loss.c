@@ -13,6 +13,12 @@ enum { DEFAULT_IMAGES = 250, LONG_IMAGES = 500, TEXT_SIZE = 400 };
 
 /* --- What may be there --- */
 
+/* Also a transaction that has failed, in LMDB's tree: its undo is a full commit. */
+static bool is_flushed(const scenario *of, int number)
+{
+    return is_full(of, number) || (of->log == 0 && failure_of(of, number) != FAILS_NOT);
+}
+
 /* At a moment: which states of the store are good. */
 typedef struct promise {
     int first;
@@ -23,7 +29,7 @@ static promise promise_at(const recording *all, int64_t event)
 {
     promise promised = {0};
     for (int number = 1; number <= TRANSACTIONS; number++) {
-        if (all->done[number] <= event && is_full(all->of, number)) {
+        if (all->done[number] <= event && is_flushed(all->of, number)) {
             promised.first = number;
         }
         promised.last = all->begun[number] <= event ? number : promised.last;
@@ -60,12 +66,28 @@ static bool any_between(const recording *all, int64_t event)
     return false;
 }
 
-/* Nothing is promised of what lies on commits with sync=off. */
+/* All that was written to the store's file is on the disk. */
+static bool tree_is_flushed(const recording *all, int64_t event)
+{
+    int store = file_of(all, STORE);
+    bool flushed = true;
+    for (int64_t i = 0; i <= event; i++) {
+        const disk_event *at = &all->log.events[i];
+        bool writes = (at->kind == DISK_WRITE && !at->durable) || at->kind == DISK_RESIZE;
+        if (at->file == store && (writes || (at->kind == DISK_SYNC && i < event))) {
+            flushed = !writes;
+        }
+    }
+    return flushed;
+}
+
+/* Nothing is promised of what lies on commits with sync=off, except in a log. */
 static bool is_promised(const recording *all, int64_t event)
 {
     promise promised = promise_at(all, event);
     return strcmp(all->of->sync, "off") != 0 || promised.last == 0 ||
-           (promised.last == promised.first && all->done[promised.first] <= event);
+           (promised.last == promised.first && all->done[promised.first] <= event) ||
+           (all->of->log != 0 && tree_is_flushed(all, event));
 }
 
 /* --- Looking at images --- */
@@ -93,8 +115,8 @@ static int state_of(const recording *all, int64_t event, const database_content 
 {
     promise promised = promise_at(all, event);
     int fails = promised.last;
-    if (fails_here(all->of, fails) && all->done[fails] > event &&
-        all->failing[fails].store == there->store && all->states[fails].main == there->main) {
+    if (failure_of(all->of, fails) != FAILS_NOT && all->done[fails] > event &&
+        all->failing[fails].store == there->store && all->states[fails - 1].main == there->main) {
         *apart = true;
         return fails;
     }

@@ -20,10 +20,12 @@
 enum { HEADER_BYTES = 4096 };
 
 static bool flushes_fail;
+static int flushes;
 
 /* The engine's and LMDB's flushes come here. */
 int fdatasync(int fd)
 {
+    flushes++;
     if (flushes_fail) {
         errno = EIO;
         return -1;
@@ -70,13 +72,23 @@ static void put_and_commit(pt_store *store, const char *text, const char *record
     assert_ok(engine->write_commit(writer, &commit, &error));
 }
 
-static void restore_and_commit(pt_store *store, pt_snapshot *before, const char *text)
+/* Restores a key, and puts another one unless it is NULL. */
+static void replace_and_commit(pt_store *store, pt_snapshot *before, const char *text,
+                               const char *other, const char *record, pt_sync sync)
 {
-    const pt_commit commit = {.sync = PT_SYNC_FULL};
+    const pt_commit commit = {.sync = sync};
     test_key key = key_of(1, text);
     pt_writer *writer = begin_write(store);
     assert_ok(engine->write_restore(writer, before, key_slice(&key), &error));
+    if (other != NULL) {
+        put_text(writer, 1, other, record);
+    }
     assert_ok(engine->write_commit(writer, &commit, &error));
+}
+
+static void restore_and_commit(pt_store *store, pt_snapshot *before, const char *text)
+{
+    replace_and_commit(store, before, text, NULL, NULL, PT_SYNC_FULL);
 }
 
 static void assert_seen(pt_store *store, const char *text, const char *expected)
@@ -459,12 +471,7 @@ static void a_second_commit_takes_the_place_of_the_first(void **state)
     lock_store(store);
     pt_snapshot *before = begin_snapshot(store);
     put_and_commit(store, "a", "first", PT_SYNC_FULL);
-    const pt_commit commit = {.sync = PT_SYNC_OFF};
-    test_key key = key_of(1, "a");
-    pt_writer *writer = begin_write(store);
-    assert_ok(engine->write_restore(writer, before, key_slice(&key), &error));
-    put_text(writer, 1, "b", "second");
-    assert_ok(engine->write_commit(writer, &commit, &error));
+    replace_and_commit(store, before, "a", "b", "second", PT_SYNC_OFF);
     engine->write_publish(store);
     engine->snapshot_free(before);
     engine->unlock(store);
@@ -475,6 +482,51 @@ static void a_second_commit_takes_the_place_of_the_first(void **state)
     assert_seen(store, "a", NULL);
     assert_seen(store, "b", "second");
     engine->close(store);
+}
+
+/* A commit that is not flushed may be on the disk all the same. What takes its place, in the log or
+ * in the tree, must be there, too, or a power failure could bring it back. */
+static void what_takes_the_place_of_a_commit_is_flushed(void **state)
+{
+    (void)state;
+    static char large[1 << 17];
+    memset(large, 'x', sizeof large - 1);
+    for (pt_sync sync = PT_SYNC_OFF; sync < PT_SYNC_FULL; sync++) {
+        pt_store *store = open_with_log();
+        const pt_format_state *newest = &own(store)->log->state;
+        lock_store(store);
+        pt_snapshot *before = begin_snapshot(store);
+
+        /* In the log: a record that is made void; one that another record replaces; one that a
+         * commit to the tree replaces. */
+        int before_all = flushes;
+        put_and_commit(store, "a", "first", sync);
+        assert_int_equal(flushes, before_all);
+        replace_and_commit(store, before, "a", NULL, NULL, sync);
+        assert_int_equal(flushes, before_all + 1);
+        put_and_commit(store, "a", "second", sync);
+        replace_and_commit(store, before, "a", "b", "third", sync);
+        assert_int_equal(flushes, before_all + 2);
+        assert_int_equal(newest->sync, PT_SYNC_FULL);
+        uint64_t version = newest->version;
+        replace_and_commit(store, before, "b", "c", large, sync);
+        assert_true(newest->version > version);
+        assert_int_equal(newest->sync, PT_SYNC_FULL);
+
+        /* In the tree. */
+        put_and_commit(store, "d", large, sync);
+        assert_int_equal(newest->sync, sync);
+        replace_and_commit(store, before, "d", NULL, NULL, sync);
+        assert_int_equal(newest->sync, PT_SYNC_FULL);
+        engine->snapshot_free(before);
+        engine->unlock(store);
+        assert_seen(store, "a", NULL);
+        assert_seen(store, "b", NULL);
+        assert_seen(store, "c", large);
+        assert_seen(store, "d", NULL);
+        engine->close(store);
+        assert_int_equal(unlink(fixture_path), 0);
+    }
 }
 
 /* xSync, more writes, xSync again, which fails, xRollback: the record of the first one is not that
@@ -993,6 +1045,7 @@ int main(void)
         store_test(a_commit_is_seen_once_it_is_published),
         store_test(a_commit_that_is_undone_is_never_seen),
         store_test(a_second_commit_takes_the_place_of_the_first),
+        store_test(what_takes_the_place_of_a_commit_is_flushed),
         store_test(a_commit_is_undone_after_a_second_one_has_failed),
         store_test(the_next_writer_sets_a_word_that_was_left),
         store_test(the_environment_cannot_be_closed_while_it_is_looked_at),
