@@ -18,7 +18,8 @@ int pt_log_new(pt_lmdb_store *store, pt_error *error)
     }
     *log = (pt_lmdb_log){.files = {{.fd = -1}, {.fd = -1}}};
     store->log = log;
-    return SQLITE_OK;
+    log->name = sqlite3_mprintf("%s-log", store->base.path);
+    return log->name != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
 typedef struct pt_mapped_word {
@@ -95,6 +96,7 @@ void pt_log_free(pt_lmdb_store *store)
     pt_tail_release(log->tail);
     pt_tail_release(log->commit.tail);
     pt_buffer_free(&log->commit.record);
+    sqlite3_free(log->name);
     sqlite3_free(log);
 }
 
@@ -188,6 +190,7 @@ int pt_log_find_word(pt_lmdb_store *store, pt_log_word_use use, uint64_t id)
 void pt_log_follow(pt_lmdb_store *store, uint64_t id, pt_log_word *word)
 {
     store->log->id = id;
+    store->log->file_id = pt_log_file_identify(pt_log_fd(store->log));
     atomic_store(&store->word, word);
     atomic_store_explicit(&store->attached_log, id, memory_order_release);
 }

@@ -74,16 +74,18 @@ typedef struct pt_lmdb_log {
     pt_deadline not_before;   /* is a log to be begun */
     uint64_t dice;            /* for tests: base/ways.h */
 
-    int file;               /* the one of `files` that is in use */
-    pt_sync strongest;      /* commit in the tail: writing it to the tree must promise as much */
-    unsigned recent;        /* small commits to the file, one soon after the other */
-    bool has_lock;          /* PT_LOCK_LOG */
-    bool is_locked_blindly; /* when the store was locked, the newest state could not be read */
-    bool may_have_garbage;  /* dropped tables whose entities are not all deleted */
-    bool has_room;          /* in the map and on the disk, for what the log may hold */
-    bool is_allowed;        /* to begin one */
-    bool is_alone;          /* its word is not shared: the log is only read to be ended */
-    bool is_given_up;       /* the log that the state names is not there, and that is no error */
+    char *name;              /* of the log's file */
+    pt_lmdb_file_id file_id; /* of the one that has been opened under it */
+    int file;                /* the one of `files` that is in use */
+    pt_sync strongest;       /* commit in the tail: writing it to the tree must promise as much */
+    unsigned recent;         /* small commits to the file, one soon after the other */
+    bool has_lock;           /* PT_LOCK_LOG */
+    bool is_locked_blindly;  /* when the store was locked, the newest state could not be read */
+    bool may_have_garbage;   /* dropped tables whose entities are not all deleted */
+    bool has_room;           /* in the map and on the disk, for what the log may hold */
+    bool is_allowed;         /* to begin one */
+    bool is_alone;           /* its word is not shared: the log is only read to be ended */
+    bool is_given_up;        /* the log that the state names is not there, and that is no error */
 } pt_lmdb_log;
 
 /* SQLITE_NOMEM. A private store has no log. */

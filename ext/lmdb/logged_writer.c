@@ -264,7 +264,7 @@ static bool can_log(const pt_logged_commit *commit, const pt_commit *facts)
 {
     pt_lmdb_store *store = commit->store;
     if (facts->sync == PT_SYNC_FULL && commit->operations != 0 &&
-        !pt_log_file_is_whole(pt_log_fd(store->log))) {
+        !pt_log_file_is_whole(store->log->name, store->log->file_id)) {
         pt_log_note_failure(store);
     }
     return !pt_log_has_failed(store);

@@ -401,12 +401,12 @@ UNWATCHED int fstat(int fd, struct stat *info)
     return system_call_on(CALL_LOOK, "fstat", fd) ? -1 : (int)syscall(SYS_fstat, fd, info);
 }
 
-/* Of a descriptor: no path is asked for in this way. */
+/* Of a descriptor, or of an absolute path. */
 int statx(int fd, const char *path, int flags, unsigned int mask, struct statx *info)
 {
-    return system_call_on(CALL_LOOK, "statx", fd)
-               ? -1
-               : (int)syscall(SYS_statx, fd, path, flags, mask, info);
+    bool fails = (flags & AT_EMPTY_PATH) != 0 ? system_call_on(CALL_LOOK, "statx", fd)
+                                              : system_call_by_path(CALL_LOOK, "statx", path);
+    return fails ? -1 : (int)syscall(SYS_statx, fd, path, flags, mask, info);
 }
 
 int access(const char *path, int mode)

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/seal.h"
@@ -131,14 +132,32 @@ int pt_log_file_flush(int fd)
 }
 
 /*
- * Not by fstat: on newer kernels that asks for the times, too, and a file whose times have been
+ * Not by stat: on newer kernels that asks for the times, too, and a file whose times have been
  * asked for gets new ones with its next write. That makes the flush after it a third longer.
  */
-bool pt_log_file_is_whole(int fd)
+static pt_lmdb_file_id look_at_log(int folder, const char *name, int flags, uint64_t *size)
 {
     struct statx file;
-    return statx(fd, "", AT_EMPTY_PATH, STATX_NLINK | STATX_SIZE, &file) == 0 &&
-           file.stx_nlink != 0 && file.stx_size >= HEADER_SIZE + PT_LOG_ROOM;
+    if (statx(folder, name, flags, STATX_INO | STATX_SIZE, &file) != 0) {
+        return (pt_lmdb_file_id){0};
+    }
+    *size = file.stx_size;
+    return (pt_lmdb_file_id){.device = makedev(file.stx_dev_major, file.stx_dev_minor),
+                             .inode = file.stx_ino};
+}
+
+pt_lmdb_file_id pt_log_file_identify(int fd)
+{
+    uint64_t size;
+    return look_at_log(fd, "", AT_EMPTY_PATH, &size);
+}
+
+bool pt_log_file_is_whole(const char *name, pt_lmdb_file_id file)
+{
+    uint64_t size = 0;
+    pt_lmdb_file_id named = look_at_log(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, &size);
+    return named.device == file.device && named.inode == file.inode &&
+           size >= HEADER_SIZE + PT_LOG_ROOM;
 }
 
 int pt_log_file_void(int fd, uint32_t at)

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "lmdb/file/descriptors.h"
+#include "lmdb/file/lock_file.h"
 #include "lmdb/log/record.h"
 
 /* Room for records; a log is applied when PT_LOG_LONG is used. */
@@ -56,9 +57,12 @@ int pt_log_file_read(int fd, uint32_t at, uint8_t *bytes, size_t size, size_t *g
 int pt_log_file_write(int fd, uint32_t at, pt_slice record);
 int pt_log_file_flush(int fd);
 
-/* False if the file was deleted, replaced or cut while it is open: nobody would find again what is
- * appended to it. */
-bool pt_log_file_is_whole(int fd);
+/* Which file this is. Zeros if that cannot be told. */
+pt_lmdb_file_id pt_log_file_identify(int fd);
+
+/* False if the name is no longer that of this file, or the file was cut: nobody would find again
+ * what is appended to it. `name` is that of the log itself. */
+bool pt_log_file_is_whole(const char *name, pt_lmdb_file_id file);
 
 /* Overwrites a record, so that it does not verify. */
 int pt_log_file_void(int fd, uint32_t at);

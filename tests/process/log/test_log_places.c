@@ -287,18 +287,51 @@ static void a_log_that_is_deleted_while_open_loses_nothing(void **state)
     }
 }
 
-static void spoil_log(const scene *all, int how)
+/* As `cp --backup` and editors do: the log has another name, and a copy has its own. */
+static void move_log_away(const scene *all)
 {
+    move(all, STORE "-log", STORE "-log~");
+    copy(all, STORE "-log~", STORE "-log");
+}
+
+typedef enum spoiling {
+    DELETED,
+    REPLACED, /* a copy in its place is as good as none */
+    CUT,
+    MOVED,
+    MOVED_AND_COPIED,
+    MOVED_AND_LINKED,
+    REPLACED_BY_OTHER,
+    SPOILINGS,
+} spoiling;
+
+static void spoil_log(const scene *all, spoiling how)
+{
+    static const file_content text = {.bytes = (uint8_t *)(uintptr_t) "a letter", .size = 8};
     switch (how) {
-    case 0:
+    case DELETED:
         assert_int_equal(unlink(in(all, STORE "-log")), 0);
         break;
-    case 1: /* a copy in its place is as good as none */
+    case REPLACED:
         copy(all, STORE "-log", "copy");
         move(all, "copy", STORE "-log");
         break;
-    default:
+    case CUT:
         assert_int_equal(truncate(in(all, STORE "-log"), 0), 0);
+        break;
+    case MOVED:
+        move(all, STORE "-log", STORE "-log~");
+        break;
+    case MOVED_AND_COPIED:
+        move_log_away(all);
+        break;
+    case MOVED_AND_LINKED:
+        move(all, STORE "-log", STORE "-log~");
+        assert_int_equal(symlink(STORE "-log~", in(all, STORE "-log")), 0);
+        break;
+    default:
+        assert_true(file_write(in(all, "other"), &text));
+        move(all, "other", STORE "-log");
         break;
     }
 }
@@ -308,22 +341,85 @@ static void spoil_log(const scene *all, int how)
 static void a_commit_does_not_go_to_a_log_that_was_spoilt(void **state)
 {
     const scene *all = *state;
-    for (int i = 0; i < 3; i++) {
+    enum { COMMITS = 3, AFTERWARDS = 4 };
+    int rows = ROWS;
+    for (spoiling how = 0; how < SPOILINGS; how++) {
         peer other = start_peer(all->folder, "main.db");
-        peer_run(&other, "INSERT INTO t VALUES('o', 'a%d', 0)", i);
-        peer_run(&other, "INSERT INTO t VALUES('o', 'b%d', 0)", i);
+        for (int i = 0; i < COMMITS; i++) {
+            peer_run(&other, "INSERT INTO t VALUES('o%d', 'before %d', 0)", (int)how, i);
+        }
         assert_true(log_chain_check(in(all, STORE)).commits > 0);
-        spoil_log(all, i);
-        peer_run(&other, "INSERT INTO t VALUES('o', 'c%d', 0)", i);
+        spoil_log(all, how);
+        for (int i = 0; i < AFTERWARDS; i++) {
+            peer_run(&other, "INSERT INTO t VALUES('o%d', 'after %d', 0)", (int)how, i);
+            assert_peer_number(&other, 1, "SELECT pt_check('" STORE "') = 'ok'");
+        }
+        rows += COMMITS + AFTERWARDS;
         sqlite3 *db = open_database(all->folder, "main.db");
-        assert_number(db, ROWS + 3 * (i + 1), "SELECT count(*) FROM t");
+        assert_number(db, rows, "SELECT count(*) FROM t");
         close_database(db);
         kill_peer(&other);
         db = open_database(all->folder, "main.db");
-        assert_number(db, ROWS + 3 * (i + 1), "SELECT count(*) FROM t");
+        assert_number(db, rows, "SELECT count(*) FROM t");
         assert_number(db, 1, "SELECT pt_check('" STORE "') = 'ok'");
         close_database(db);
+        unlink(in(all, STORE "-log~"));
+        unlink(in(all, STORE "-log"));
     }
+    expect_one_file(all);
+}
+
+/* With sync=normal nothing is asked of the disk: pt_check says that the commits are not there, and
+ * so does who opens the store. A commit with sync=full makes up for all. */
+static void a_log_that_was_moved_is_missed(void **state)
+{
+    const scene *all = *state;
+    peer other = start_peer(all->folder, "main.db");
+    peer_run(&other,
+             "CREATE VIRTUAL TABLE n USING ptable(V Int32, sync=normal, store='" STORE "')");
+    peer_run(&other, "INSERT INTO t VALUES('o', '1', 0)");
+    peer_run(&other, "INSERT INTO n VALUES('o', '1', 0)");
+    assert_true(log_chain_check(in(all, STORE)).commits > 0);
+    move_log_away(all);
+    assert_peer_number(&other, 1, "SELECT pt_check('" STORE "') = 'ok'");
+    peer_run(&other, "INSERT INTO n VALUES('o', '2', 0)");
+    assert_peer_number(&other, 1, "SELECT pt_check('" STORE "') LIKE '%%-log is damaged%%'");
+    sqlite3 *db = open_database(all->folder, "main.db");
+    fails(db, SQLITE_CORRUPT, "SELECT count(*) FROM n");
+    fails(db, SQLITE_CORRUPT, "SELECT pt_check('" STORE "')");
+    says(db, "-log");
+    peer_run(&other, "INSERT INTO t VALUES('o', '2', 0)");
+    assert_peer_number(&other, 1, "SELECT pt_check('" STORE "') = 'ok'");
+    assert_number(db, 2, "SELECT count(*) FROM n");
+    assert_number(db, 1, "SELECT pt_check('" STORE "') = 'ok'");
+    kill_peer(&other);
+    close_database(db);
+    db = open_database(all->folder, "main.db");
+    assert_number(db, 2, "SELECT count(*) FROM n");
+    assert_number(db, ROWS + 2, "SELECT count(*) FROM t");
+    close_database(db);
+    expect_one_file(all);
+}
+
+/* With its folder the store's file has moved, too, and then nothing more is written. What the log
+ * has is in the file before it is closed. */
+static void a_store_whose_folder_is_moved_keeps_all(void **state)
+{
+    scene *all = *state;
+    char *moved = sqlite3_mprintf("%s-moved", all->folder);
+    sqlite3 *db = open_database(all->folder, "main.db");
+    run(db, "INSERT INTO t VALUES('o', '1', 0); INSERT INTO t VALUES('o', '2', 0)");
+    assert_true(log_chain_check(in(all, STORE)).commits > 0);
+    assert_int_equal(rename(all->folder, moved), 0);
+    fails(db, SQLITE_READONLY_DBMOVED, "INSERT INTO t VALUES('o', '3', 0)");
+    assert_number(db, ROWS + 2, "SELECT count(*) FROM t");
+    close_database(db);
+    assert_int_equal(rename(moved, all->folder), 0);
+    sqlite3_free(moved);
+    db = open_database(all->folder, "main.db");
+    assert_number(db, ROWS + 2, "SELECT count(*) FROM t");
+    close_database(db);
+    expect_one_file(all);
 }
 
 /* Between two commits: the two files are enough, the file of the store alone is refused. */
@@ -472,6 +568,8 @@ int main(int argc, char **argv)
         scene_test(a_store_that_is_older_than_its_log_is_refused),
         scene_test(a_log_that_is_deleted_while_open_loses_nothing),
         scene_test(a_commit_does_not_go_to_a_log_that_was_spoilt),
+        scene_test(a_log_that_was_moved_is_missed),
+        scene_test(a_store_whose_folder_is_moved_keeps_all),
         scene_test(a_copy_of_an_open_store_needs_the_log),
         scene_test(a_backup_has_every_kind_of_write_of_the_log),
         scene_test(the_files_have_the_permissions_of_the_store),
