@@ -14,7 +14,8 @@
 #include "lmdb/file/permissions.h"
 #include "lmdb/file/temporary.h"
 
-enum { HEADER_SIZE = 4096, ID_AT = 8, LOG_MODE_AT_FIRST = 0600 };
+enum { HEADER_SIZE = 4096, ID_AT = 8, SEAL_AT = HEADER_SIZE - PT_SEAL_SIZE };
+enum { LOG_MODE_AT_FIRST = 0600 };
 
 static const uint8_t LOG_MAGIC[ID_AT] = {'p', 't', 'l', 'o', 'g', 0, 0, 1};
 
@@ -188,8 +189,9 @@ static bool is_zeros(const uint8_t *bytes, size_t size)
 }
 
 /* EEXIST if the file is no log. ENODATA if it may be one whose maker died: the header is what comes
- * first, but it may be torn, and a power failure may have left zeros instead. Also if it has the id
- * 0, which no log has: whoever looks for any log asks for that. */
+ * first, but a power failure may have left zeros instead of any sectors of it, also of the first
+ * and not of the last, which has the seal. Also if it has the id 0, which no log has: whoever looks
+ * for any log asks for that. */
 static int read_log_header(int fd, uint64_t *id)
 {
     uint8_t header[HEADER_SIZE];
@@ -199,7 +201,7 @@ static int read_log_header(int fd, uint64_t *id)
     if (problem != 0) {
         return problem;
     }
-    if (is_zeros(header, got)) {
+    if (is_zeros(header, got < SEAL_AT ? got : SEAL_AT)) {
         return ENODATA;
     }
     if (got < sizeof LOG_MAGIC || memcmp(header, LOG_MAGIC, sizeof LOG_MAGIC) != 0) {

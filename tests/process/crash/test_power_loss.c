@@ -219,6 +219,14 @@ static bool check_store(sqlite3 *db, const char *folder, findings *found)
     return sound;
 }
 
+/* Closed cleanly, a store is one file, whatever the power failure has left of its log. */
+static bool is_one_file(const char *folder, findings *found)
+{
+    char path[PATH_SIZE];
+    path_in(folder, STORE "-log", path);
+    return access(path, F_OK) != 0 || found_wrong(found, "closing", "the log is still there");
+}
+
 static bool check_image(const recording *all, int64_t event, const char *folder, findings *found)
 {
     char path[PATH_SIZE];
@@ -231,7 +239,7 @@ static bool check_image(const recording *all, int64_t event, const char *folder,
     if (sqlite3_close(db) != SQLITE_OK) {
         good = found_wrong(found, "closing", sqlite3_errmsg(db));
     }
-    return good;
+    return good && is_one_file(folder, found);
 }
 
 /* --- Moments --- */

@@ -980,6 +980,31 @@ static void stale_and_unfinished_logs_are_removed(void **state)
     }
 }
 
+/* A power failure has left the end of the header, and not its beginning. */
+static void write_torn_log(void)
+{
+    static uint8_t header[HEADER_BYTES] = {'p', 't', 'l', 'o', 'g', 0, 0, 1, 5};
+    pt_seal(pt_slice_of(header, 8), header, sizeof header);
+    int fd = open(beside("-log"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal(pwrite(fd, header + 512, sizeof header - 512, 512), sizeof header - 512);
+    close(fd);
+}
+
+static void a_log_with_a_torn_header_is_removed(void **state)
+{
+    (void)state;
+    engine->close(open_store(fixture_path));
+    write_torn_log();
+    setenv("PTABLE_LOG", "always", 1);
+    pt_store *store = open_store(fixture_path);
+    assert_false(exists("-log"));
+    write_torn_log(); /* as by a process that has died since */
+    store_number(store, 1, "record");
+    assert_true(is_logging(store));
+    engine->close(store);
+    assert_false(exists("-log"));
+}
+
 /* No log is made with that id, but a file may say so. */
 static void a_log_with_the_id_0_is_removed(void **state)
 {
@@ -1065,6 +1090,7 @@ int main(void)
         store_test(a_shorter_log_is_damaged),
         store_test(a_log_that_is_cut_takes_no_more),
         store_test(stale_and_unfinished_logs_are_removed),
+        store_test(a_log_with_a_torn_header_is_removed),
         store_test(a_log_with_the_id_0_is_removed),
         store_test(other_files_of_these_names_are_left_alone),
         store_test(its_files_have_the_permissions_of_the_store),
