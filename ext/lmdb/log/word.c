@@ -15,7 +15,12 @@ enum { WORD_FILE_SIZE = 4096 };
 
 static const uint8_t WORD_MAGIC[8] = {'p', 't', 'w', 'o', 'r', 'd', 0, 1};
 
-typedef enum word_content { WORD_IS_ONE, WORD_IS_UNFINISHED, WORD_IS_SOMETHING_ELSE } word_content;
+typedef enum word_content {
+    WORD_IS_ONE,
+    WORD_IS_COPY,
+    WORD_IS_UNFINISHED,
+    WORD_IS_SOMETHING_ELSE,
+} word_content;
 
 static bool are_zero_bytes(const uint8_t *bytes, size_t size)
 {
@@ -29,8 +34,10 @@ static bool are_zero_bytes(const uint8_t *bytes, size_t size)
 static int look_at_word(int fd, word_content *content, uint64_t *log_id)
 {
     uint8_t page[WORD_FILE_SIZE + 1];
+    struct stat file;
+    uint64_t inode;
     ssize_t got = pread(fd, page, sizeof page, 0);
-    if (got < 0) {
+    if (got < 0 || fstat(fd, &file) != 0) {
         return errno;
     }
     *log_id = 0;
@@ -38,8 +45,9 @@ static int look_at_word(int fd, word_content *content, uint64_t *log_id)
     bool has_magic =
         got >= (ssize_t)sizeof WORD_MAGIC && memcmp(page, WORD_MAGIC, sizeof WORD_MAGIC) == 0;
     if (has_magic && got == WORD_FILE_SIZE) {
-        *content = WORD_IS_ONE;
         memcpy(log_id, page + offsetof(pt_log_word, log_id), sizeof *log_id);
+        memcpy(&inode, page + offsetof(pt_log_word, inode), sizeof inode);
+        *content = inode == 0 || inode == file.st_ino ? WORD_IS_ONE : WORD_IS_COPY;
     } else if (got <= WORD_FILE_SIZE && (has_magic || are_zero_bytes(page, (size_t)got))) {
         *content = WORD_IS_UNFINISHED;
     }
@@ -51,7 +59,12 @@ static int look_at_word(int fd, word_content *content, uint64_t *log_id)
 static int fill_word(int fd)
 {
     uint8_t page[WORD_FILE_SIZE] = {0};
+    struct stat file;
+    if (fstat(fd, &file) != 0) {
+        return errno;
+    }
     memcpy(page, WORD_MAGIC, sizeof WORD_MAGIC);
+    memcpy(page + offsetof(pt_log_word, inode), &file.st_ino, sizeof(uint64_t));
     ssize_t written = pwrite(fd, page, sizeof page, 0);
     return written == (ssize_t)sizeof page ? 0 : written < 0 ? errno : ENOSPC;
 }
@@ -64,7 +77,10 @@ static int prepare_word(int fd, bool make)
     if (problem != 0 || content == WORD_IS_ONE) {
         return problem;
     }
-    return make && content == WORD_IS_UNFINISHED ? fill_word(fd) : EEXIST;
+    if (content == WORD_IS_SOMETHING_ELSE) {
+        return EEXIST;
+    }
+    return make ? fill_word(fd) : content == WORD_IS_COPY ? EIDRM : EEXIST;
 }
 
 int pt_log_word_map(const char *path, pt_log_word_use use, int store, pt_log_word **word)

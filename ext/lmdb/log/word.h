@@ -24,6 +24,7 @@ typedef struct pt_log_word {
     _Atomic uint64_t published; /* the word itself */
     _Atomic uint32_t pending;   /* process that may have written a record that is not published */
     atomic_bool failed;         /* the log can no longer be written */
+    uint64_t inode;             /* number of its own file: a copy would not change with it. Or 0 */
 } pt_log_word;
 
 /* A lock would be one of each process, and the word would not change at once. */
@@ -36,7 +37,8 @@ typedef enum pt_log_word_use { PT_WORD_READ, PT_WORD_WRITE, PT_WORD_MAKE } pt_lo
 /*
  * Maps the word of the store at `path`. PT_WORD_MAKE makes it if there is none, with the
  * permissions of the store's open file `store`. Returns 0 or errno: ENOENT; EEXIST or EMLINK if the
- * file is something else; ENOSPC, as memory for which the disk has no room must not be written.
+ * file is something else; EIDRM if it is a copy of the word, which PT_WORD_MAKE overwrites; ENOSPC,
+ * as memory for which the disk has no room must not be written.
  */
 int pt_log_word_map(const char *path, pt_log_word_use use, int store, pt_log_word **word);
 void pt_log_word_unmap(pt_log_word *word); /* NULL is allowed */

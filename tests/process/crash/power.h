@@ -274,25 +274,22 @@ static inline void power_file(const power_disk *disk, power_image *image, int fi
 enum { POWER_NUMBERS = 24 }; /* bytes that LMDB writes last in its lock file */
 
 /* Memory that processes share has no order on the disk: any sectors of it may be there, and the
- * first as it was before its beginning was written. */
-static inline void power_scramble(power_image *image, file_content *content)
+ * first of LMDB's as it was before its beginning was written. */
+static inline void power_scramble(power_image *image, const char *name, file_content *content)
 {
+    size_t last = ends_with(name, "-word") ? DISK_SECTOR : POWER_NUMBERS;
     for (size_t at = 0; at < content->size; at += DISK_SECTOR) {
         size_t part = content->size - at < DISK_SECTOR ? content->size - at : DISK_SECTOR;
         uint32_t choice = power_random(&image->random, 4);
         if (choice < 2) {
-            memset(content->bytes + at, 0,
-                   choice == 0 || part < POWER_NUMBERS ? part : POWER_NUMBERS);
+            memset(content->bytes + at, 0, choice == 0 || part < last ? part : last);
         }
     }
 }
 
 static inline bool power_is_shared_memory(const char *name)
 {
-    size_t size = strlen(name);
-    return (size > 4 && strcmp(name + size - 4, "-shm") == 0) ||
-           (size > 5 &&
-            (strcmp(name + size - 5, "-lock") == 0 || strcmp(name + size - 5, "-word") == 0));
+    return ends_with(name, "-shm") || ends_with(name, "-lock") || ends_with(name, "-word");
 }
 
 /* Writes an image into an empty folder. */
@@ -310,7 +307,7 @@ static inline bool power_make(const power_disk *disk, power_image image, const c
         }
         power_file(disk, &image, at[i], &content);
         if (shared) {
-            power_scramble(&image, &content);
+            power_scramble(&image, disk->log->names[i], &content);
         }
         snprintf(path, sizeof path, "%s/%s", folder, disk->log->names[i]);
         written = file_write(path, &content);

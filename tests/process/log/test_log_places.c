@@ -401,6 +401,29 @@ static void a_log_that_was_moved_is_missed(void **state)
     expect_one_file(all);
 }
 
+/* A copy of the word does not change with it. Two processes that go by different words would
+ * overwrite each other's commits. */
+static void a_word_that_was_moved_away_is_not_followed(void **state)
+{
+    const scene *all = *state;
+    peer other = start_peer(all->folder, "main.db");
+    peer_run(&other, "INSERT INTO t VALUES('o', '1', 0)");
+    peer_run(&other, "INSERT INTO t VALUES('o', '2', 0)");
+    assert_true(log_chain_check(in(all, STORE)).commits > 0);
+    move(all, STORE "-word", STORE "-word~");
+    copy(all, STORE "-word~", STORE "-word");
+    sqlite3 *db = open_database(all->folder, "main.db");
+    fails(db, SQLITE_CANTOPEN, "INSERT INTO t VALUES('o', '3', 0)");
+    says(db, "-word");
+    peer_run(&other, "INSERT INTO t VALUES('o', '4', 0)");
+    kill_peer(&other);
+    close_database(db);
+    db = open_database(all->folder, "main.db");
+    assert_number(db, ROWS + 3, "SELECT count(*) FROM t");
+    close_database(db);
+    expect_one_file(all);
+}
+
 /* With its folder the store's file has moved, too, and then nothing more is written. What the log
  * has is in the file before it is closed. */
 static void a_store_whose_folder_is_moved_keeps_all(void **state)
@@ -569,6 +592,7 @@ int main(int argc, char **argv)
         scene_test(a_log_that_is_deleted_while_open_loses_nothing),
         scene_test(a_commit_does_not_go_to_a_log_that_was_spoilt),
         scene_test(a_log_that_was_moved_is_missed),
+        scene_test(a_word_that_was_moved_away_is_not_followed),
         scene_test(a_store_whose_folder_is_moved_keeps_all),
         scene_test(a_copy_of_an_open_store_needs_the_log),
         scene_test(a_backup_has_every_kind_of_write_of_the_log),
