@@ -313,7 +313,7 @@ ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
     $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
         test_writers.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
-    tests/test_readme.sh tests/test_map.sh tests/test_format.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
+    tests/test_readme.sh tests/test_map.sh tests/test_reference.sh tests/test_format.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
     tests/test_amalgamation.sh tests/test_release_check.sh $(UNIT_TESTS)
 
 run-test: compiled
@@ -351,8 +351,8 @@ run-test-process: loadable $(PROCESS_TESTS)
 run-test-sql: loadable
 	$(Q)$(RUN) tests/run_sql.sh
 
-run-test-readme: loadable
-	$(Q)$(RUN) tests/test_readme.sh tests/test_map.sh
+run-test-readme: loadable $(if $(HAS_SERVICE),built-service)
+	$(Q)$(RUN) tests/test_readme.sh tests/test_map.sh tests/test_reference.sh
 
 # Suites of one program. `make test` runs them in a short form; N makes them longer.
 SUITES := out-of-memory io-errors kill kill-load kill-power-loss power-loss isolation damage backup compact \

@@ -1,7 +1,5 @@
 #include "table/config.h"
 
-#include <stdarg.h>
-
 #include "base/assert.h"
 #include "base/number.h"
 #include "base/sqlite.h"
@@ -9,48 +7,66 @@
 #include "base/ticks.h"
 #include "entity/edm.h"
 #include "table/constraint_words.h"
+#include "table/declared_text.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
 
 /* --- The options and columns of each module --- */
 
-/* A ptable has the options from the first on, a queue those up to the last. */
+enum { FOR_BOTH = PT_FOR_PTABLE | PT_FOR_QUEUE };
+
 static const pt_config_option options[] = {
-    {.name = "expires", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, expires)},
-    {.name = "changes",
-     .kind = PT_OPTION_FLAG,
-     .field = offsetof(pt_config, changes),
-     .choices = {"off", "on"},
-     .advice = "changes is on or off"},
-    {.name = "batch",
-     .kind = PT_OPTION_FLAG,
-     .field = offsetof(pt_config, azure_batch),
-     .choices = {"any", "azure"},
-     .advice = "batch is any or azure"},
-    {.name = "scan",
-     .kind = PT_OPTION_FLAG,
-     .field = offsetof(pt_config, deny_scan),
-     .choices = {"allow", "deny"},
-     .advice = "scan is allow or deny"},
-    {.name = "store", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, store)},
-    {.name = "table", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, table)},
+    {.name = "store",
+     .modules = FOR_BOTH,
+     .kind = PT_OPTION_TEXT,
+     .field = offsetof(pt_config, store)},
+    {.name = "table",
+     .modules = FOR_BOTH,
+     .kind = PT_OPTION_TEXT,
+     .field = offsetof(pt_config, table)},
     {.name = "limits",
+     .modules = FOR_BOTH,
      .kind = PT_OPTION_FLAG,
      .field = offsetof(pt_config, azure_limits),
      .choices = {"none", "azure"},
      .advice = "limits is none or azure"},
+    {.name = "batch",
+     .modules = PT_FOR_PTABLE,
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, azure_batch),
+     .choices = {"any", "azure"},
+     .advice = "batch is any or azure"},
     {.name = "sync",
+     .modules = FOR_BOTH,
      .kind = PT_OPTION_CHOICE,
      .field = offsetof(pt_config, sync),
      .choices = {[PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"},
      .advice = "sync is full, normal or off"},
     {.name = "readonly",
+     .modules = FOR_BOTH,
      .kind = PT_OPTION_FLAG,
      .field = offsetof(pt_config, read_only),
      .choices = {"0", "1"},
      .advice = "readonly is 0 or 1"},
+    {.name = "scan",
+     .modules = PT_FOR_PTABLE,
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, deny_scan),
+     .choices = {"allow", "deny"},
+     .advice = "scan is allow or deny"},
+    {.name = "expires",
+     .modules = PT_FOR_PTABLE,
+     .kind = PT_OPTION_TEXT,
+     .field = offsetof(pt_config, expires)},
+    {.name = "changes",
+     .modules = PT_FOR_PTABLE,
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, changes),
+     .choices = {"off", "on"},
+     .advice = "changes is on or off"},
     {.name = "max_dequeue_count",
+     .modules = PT_FOR_QUEUE,
      .kind = PT_OPTION_COUNT,
      .field = offsetof(pt_config, max_dequeue_count),
      .most = INT64_MAX,
@@ -58,9 +74,7 @@ static const pt_config_option options[] = {
                "number of times)"},
 };
 
-enum { OPTION_COUNT = sizeof options / sizeof options[0], QUEUE_LACKS = 4, PTABLE_LACKS = 1 };
-
-#define QUEUE_OPTIONS "the options are store, table, limits, sync, readonly and max_dequeue_count"
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
 static const pt_tail_column ptable_tail[PT_TAIL_COUNT] = {
     [PT_TAIL_FILTER] = {.name = "Filter", .declared = " TEXT HIDDEN"},
@@ -76,139 +90,25 @@ static const pt_tail_column ptable_tail[PT_TAIL_COUNT] = {
 
 const pt_config_form pt_config_of_ptable = {
     .options = options,
-    .option_count = OPTION_COUNT - PTABLE_LACKS,
-    .option_list = "the options are store, table, limits, batch, sync, readonly, scan, expires",
+    .option_count = OPTION_COUNT,
+    .module = PT_FOR_PTABLE,
     .tail = ptable_tail,
     .tail_count = PT_TAIL_COUNT,
     .takes_indexes = true,
 };
 
-static const pt_config_form queue_config = {
-    .options = options + QUEUE_LACKS,
-    .option_count = OPTION_COUNT - QUEUE_LACKS,
-    .option_list = QUEUE_OPTIONS,
+const pt_config_form pt_config_of_queue = {
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .module = PT_FOR_QUEUE,
 };
-
-/* --- Names, quotes and blanks in the text of an argument --- */
-
-/* The argument that is being read. */
-typedef struct argument_reading {
-    const char *argument; /* as the user wrote it */
-    pt_error *error;
-} argument_reading;
-
-/* Sets the error: "<formatted text> in argument "..."; <advice>". SQLITE_ERROR or SQLITE_NOMEM. */
-static int refuse_argument(argument_reading *reading, const char *advice, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    char *what = sqlite3_vmprintf(format, args);
-    va_end(args);
-    if (what == NULL) {
-        return pt_error_nomem(reading->error);
-    }
-    int rc = pt_error_set(reading->error, SQLITE_ERROR, "%s in argument \"%s\"; %s", what,
-                          reading->argument, advice);
-    sqlite3_free(what);
-    return rc;
-}
-
-/* Returns the first position that is not a blank. */
-static const char *skip_argument_blanks(const char *text)
-{
-    while (pt_is_blank((uint8_t)*text)) {
-        text++;
-    }
-    return text;
-}
-
-/* Bytes of the unquoted name at the start of a text. */
-static size_t bare_name_length(const char *text)
-{
-    size_t length = 0;
-    while (pt_is_name_character((uint8_t)text[length])) {
-        length++;
-    }
-    return length;
-}
-
-/* Copies a text into memory from sqlite3_malloc and adds a NUL. SQLITE_OK or SQLITE_NOMEM. */
-static int copy_argument_text(argument_reading *reading, pt_slice text, char **copy)
-{
-    *copy = sqlite3_malloc64(text.size + 1);
-    if (*copy == NULL) {
-        pt_error_nomem(reading->error);
-        return SQLITE_NOMEM;
-    }
-    memcpy(*copy, text.data, text.size);
-    (*copy)[text.size] = 0;
-    return SQLITE_OK;
-}
-
-/* Returns the quote that closes the quote `c`; 0 if `c` is not a quote. */
-static char closing_quote(char c)
-{
-    if (c == '[') {
-        return ']';
-    }
-    return c == '"' || c == '`' || c == '\'' ? c : 0;
-}
-
-/*
- * Reads a quoted text at the cursor and moves the cursor after it. Inside, a closing quote other
- * than ] is written twice. The text is from sqlite3_malloc; the caller must free it, even after an
- * error. SQLITE_OK, SQLITE_ERROR or SQLITE_NOMEM.
- */
-static int read_quoted_text(argument_reading *reading, const char **cursor, char **text)
-{
-    char close = closing_quote(**cursor);
-    const char *from = *cursor + 1;
-    int rc = copy_argument_text(reading, pt_slice_text(from), text);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    char *to = *text;
-    while (*from != 0 && (*from != close || (from[1] == close && close != ']'))) {
-        from += *from == close ? 1 : 0;
-        *to++ = *from++;
-    }
-    *to = 0;
-    if (*from == 0) {
-        return refuse_argument(reading, "close it", "unclosed quote");
-    }
-    *cursor = from + 1;
-    return SQLITE_OK;
-}
-
-/* Reads a name, quoted or not, in the same way. It may not be empty. */
-static int read_column_name(argument_reading *reading, const char **cursor, char **name)
-{
-    if (closing_quote(**cursor) != 0) {
-        int rc = read_quoted_text(reading, cursor, name);
-        if (rc == SQLITE_OK && **name == 0) {
-            return refuse_argument(reading, "give the column a name", "empty name");
-        }
-        return rc;
-    }
-    size_t length = pt_is_digit((uint8_t) * *cursor) ? 0 : bare_name_length(*cursor);
-    if (length == 0) {
-        return refuse_argument(
-            reading,
-            "write a column as Name or Name Type, an option as option=value; a name that "
-            "is not just letters, digits and _ needs quotes",
-            "no name");
-    }
-    pt_slice bare = pt_slice_of(*cursor, length);
-    *cursor += length;
-    return copy_argument_text(reading, bare, name);
-}
 
 /* --- The reader of all arguments --- */
 
 typedef struct config_reader {
     pt_config *config;
     const pt_config_form *form;
-    argument_reading reading; /* of the current argument */
+    pt_declared_text reading; /* of the current argument */
     size_t column_capacity;
     size_t index_capacity;
     int keys_listed; /* last key listed as a column: 1 PartitionKey, 2 RowKey */
@@ -230,7 +130,7 @@ static int choose(config_reader *r, const pt_config_option *option, const char *
             return SQLITE_OK;
         }
     }
-    return refuse_argument(&r->reading, option->advice, "unknown value \"%s\"", value);
+    return pt_declared_refuse(&r->reading, option->advice, "unknown value \"%s\"", value);
 }
 
 static int set_flag(config_reader *r, const pt_config_option *option, const char *value)
@@ -252,9 +152,10 @@ static int set_choice(config_reader *r, const pt_config_option *option, const ch
 static int set_text(config_reader *r, const pt_config_option *option, const char *value)
 {
     if (*value == 0) {
-        return refuse_argument(&r->reading, "give a value or leave the option out", "empty value");
+        return pt_declared_refuse(&r->reading, "give a value or leave the option out",
+                                  "empty value");
     }
-    return copy_argument_text(&r->reading, pt_slice_text(value), field_of(r, option));
+    return pt_declared_copy(&r->reading, pt_slice_text(value), field_of(r, option));
 }
 
 static int set_count(config_reader *r, const pt_config_option *option, const char *value)
@@ -262,7 +163,7 @@ static int set_count(config_reader *r, const pt_config_option *option, const cha
     int64_t count;
     if (!pt_integer_parse(pt_slice_text(value), &count) || count < option->least ||
         count > option->most) {
-        return refuse_argument(&r->reading, option->advice, "unknown value \"%s\"", value);
+        return pt_declared_refuse(&r->reading, option->advice, "unknown value \"%s\"", value);
     }
     *(int64_t *)field_of(r, option) = count;
     return SQLITE_OK;
@@ -286,10 +187,10 @@ static int set_option(config_reader *r, const pt_config_option *option, const ch
 static int read_value(config_reader *r, const char *cursor, char **value)
 {
     if (*cursor == '\'' || *cursor == '"') {
-        int rc = read_quoted_text(&r->reading, &cursor, value);
-        cursor = skip_argument_blanks(cursor);
+        int rc = pt_declared_read_quoted(&r->reading, &cursor, value);
+        cursor = pt_declared_skip_blanks(cursor);
         if (rc == SQLITE_OK && *cursor != 0) {
-            return refuse_argument(
+            return pt_declared_refuse(
                 &r->reading, "give one option in each argument, with commas between arguments",
                 "unexpected \"%s\" after the value", cursor);
         }
@@ -297,28 +198,55 @@ static int read_value(config_reader *r, const char *cursor, char **value)
     }
     pt_slice bare = pt_without_trailing_blanks(pt_slice_text(cursor));
     if (bare.size == 0) {
-        return refuse_argument(&r->reading, "give a value or leave the option out", "no value");
+        return pt_declared_refuse(&r->reading, "give a value or leave the option out", "no value");
     }
     if (strcspn(cursor, " \t\n\v\f\r'\"`") < bare.size) {
-        return refuse_argument(&r->reading, "put the value in quotes, or a comma after it",
-                               "blank or quote inside a bare value");
+        return pt_declared_refuse(&r->reading, "put the value in quotes, or a comma after it",
+                                  "blank or quote inside a bare value");
     }
-    return copy_argument_text(&r->reading, bare, value);
+    return pt_declared_copy(&r->reading, bare, value);
+}
+
+/* Refuses a name that the module has no use for. The advice ends with the options that it has. */
+static int refuse_with_options(config_reader *r, const char *kind, const char *name,
+                               const char *advice)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    const char *before = "the options are ";
+    const char *last = NULL;
+    sqlite3_str_appendall(text, advice);
+    for (size_t i = 0; i < r->form->option_count; i++) {
+        if (!pt_config_has(r->form, &r->form->options[i])) {
+            continue;
+        }
+        if (last != NULL) {
+            sqlite3_str_appendf(text, "%s%s", before, last);
+            before = ", ";
+        }
+        last = r->form->options[i].name;
+    }
+    sqlite3_str_appendf(text, " and %s", last);
+    char *whole = sqlite3_str_finish(text);
+    int rc = whole != NULL ? pt_declared_refuse(&r->reading, whole, "%s \"%s\"", kind, name)
+                           : pt_error_nomem(r->reading.error);
+    sqlite3_free(whole);
+    return rc;
 }
 
 static int read_option(config_reader *r, const char *name, const char *value_text)
 {
     const pt_config_form *form = r->form;
     size_t i = 0;
-    while (i < form->option_count && sqlite3_stricmp(name, form->options[i].name) != 0) {
+    while (i < form->option_count && (!pt_config_has(form, &form->options[i]) ||
+                                      sqlite3_stricmp(name, form->options[i].name) != 0)) {
         i++;
     }
     if (i == form->option_count) {
-        return refuse_argument(&r->reading, form->option_list, "unknown option \"%s\"", name);
+        return refuse_with_options(r, "unknown option", name, "");
     }
     if ((r->options_given & 1u << i) != 0) {
-        return refuse_argument(&r->reading, "give each option once", "second option \"%s\"",
-                               form->options[i].name);
+        return pt_declared_refuse(&r->reading, "give each option once", "second option \"%s\"",
+                                  form->options[i].name);
     }
     r->options_given |= 1u << i;
     char *value = NULL;
@@ -337,7 +265,8 @@ static int read_type(config_reader *r, const char *text, pt_type *type)
     *type = PT_NONE;
     const pt_constraint_words *constraint = pt_constraint_find(text);
     if (constraint != NULL) {
-        return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
+        return pt_declared_refuse(&r->reading, constraint->advice, "constraint %s",
+                                  constraint->shown);
     }
     pt_slice name = pt_without_trailing_blanks(pt_slice_text(text));
     if (name.size == 0) {
@@ -345,7 +274,7 @@ static int read_type(config_reader *r, const char *text, pt_type *type)
     }
     *type = pt_type_from_name(name);
     if (*type == PT_NONE) {
-        return refuse_argument(
+        return pt_declared_refuse(
             &r->reading,
             "the types are String, Int32, Int64, Double, Boolean, DateTime, Guid and "
             "Binary (or TEXT, INTEGER, REAL, BLOB); a column without a type keeps the "
@@ -361,16 +290,16 @@ static int read_key(config_reader *r, int key, pt_type type)
 {
     const char *name = key == 1 ? "PartitionKey" : "RowKey";
     if (r->config->column_count > 0 || r->keys_listed >= key) {
-        return refuse_argument(
+        return pt_declared_refuse(
             &r->reading,
             "leave it out: PartitionKey and RowKey are always the first columns, in this "
             "order",
             "misplaced column \"%s\"", name);
     }
     if (type != PT_NONE && type != PT_STRING) {
-        return refuse_argument(&r->reading,
-                               "leave the type out: PartitionKey and RowKey are String",
-                               "type %s of \"%s\"", pt_type_name(type), name);
+        return pt_declared_refuse(&r->reading,
+                                  "leave the type out: PartitionKey and RowKey are String",
+                                  "type %s of \"%s\"", pt_type_name(type), name);
     }
     r->keys_listed = key;
     return SQLITE_OK;
@@ -379,12 +308,12 @@ static int read_key(config_reader *r, int key, pt_type type)
 static int check_declared_name(config_reader *r, const char *name)
 {
     if (pt_is_annotation_name(pt_slice_text(name))) {
-        return refuse_argument(
+        return pt_declared_refuse(
             &r->reading, "leave it out: types are shown by Properties, and kept without a column",
             "column name \"%s\", which is the name of an OData annotation", name);
     }
     if (pt_declaration_reserves(r->form, name)) {
-        return refuse_argument(
+        return pt_declared_refuse(
             &r->reading,
             "leave it out: the name is kept for a column of ptable itself; such a "
             "property is reachable through Properties",
@@ -393,7 +322,7 @@ static int check_declared_name(config_reader *r, const char *name)
     for (int i = 0; i < r->config->column_count; i++) {
         const char *other = r->config->columns[i].name;
         if (sqlite3_stricmp(name, other) == 0) {
-            return refuse_argument(
+            return pt_declared_refuse(
                 &r->reading,
                 "column names must differ in more than case; a second such property is "
                 "reachable through Properties",
@@ -401,9 +330,9 @@ static int check_declared_name(config_reader *r, const char *name)
         }
     }
     if (r->config->column_count == COLUMNS_MAX) {
-        return refuse_argument(&r->reading,
-                               "declare 1900 columns at most; other properties are in Properties",
-                               "too many columns with \"%s\"", name);
+        return pt_declared_refuse(
+            &r->reading, "declare 1900 columns at most; other properties are in Properties",
+            "too many columns with \"%s\"", name);
     }
     return SQLITE_OK;
 }
@@ -416,7 +345,7 @@ static int add_declared_column(config_reader *r, const char *name, pt_type type)
         return pt_error_nomem(r->reading.error);
     }
     pt_column column = {.name_size = strlen(name), .type = type};
-    int rc = copy_argument_text(&r->reading, pt_slice_text(name), &column.name);
+    int rc = pt_declared_copy(&r->reading, pt_slice_text(name), &column.name);
     if (rc == SQLITE_OK) {
         config->columns[config->column_count++] = column;
     }
@@ -456,7 +385,7 @@ static int read_index_columns(config_reader *r, const char *list)
     if (index->names.failed) {
         return pt_error_nomem(r->reading.error);
     }
-    return wrong == NULL ? SQLITE_OK : refuse_argument(&r->reading, INDEX_ADVICE, "%s", wrong);
+    return wrong == NULL ? SQLITE_OK : pt_declared_refuse(&r->reading, INDEX_ADVICE, "%s", wrong);
 }
 
 static int check_index(config_reader *r)
@@ -470,9 +399,10 @@ static int check_index(config_reader *r)
             wrong = "there is an index on these columns already";
         }
     }
-    return wrong == NULL ? SQLITE_OK
-                         : refuse_argument(&r->reading, "leave the index out or name other columns",
-                                           "%s", wrong);
+    return wrong == NULL
+               ? SQLITE_OK
+               : pt_declared_refuse(&r->reading, "leave the index out or name other columns", "%s",
+                                    wrong);
 }
 
 static int read_index(config_reader *r, bool unique, const char *columns)
@@ -494,32 +424,27 @@ static bool is_index(const config_reader *r, const char *name, const char *rest)
 
 /* --- Arguments --- */
 
-static int refuse_queue_column(config_reader *r, const char *name)
-{
-    return refuse_argument(&r->reading,
-                           "leave it out: a queue always has the same columns; " QUEUE_OPTIONS,
-                           "column \"%s\"", name);
-}
-
 static int read_named(config_reader *r, const char *name, bool quoted, const char *after_name)
 {
-    if (r->form->tail_count == 0 && *skip_argument_blanks(after_name) != '=') {
-        return refuse_queue_column(r, name);
+    if (r->form->tail_count == 0 && *pt_declared_skip_blanks(after_name) != '=') {
+        return refuse_with_options(r, "column", name,
+                                   "leave it out: a queue always has the same columns; ");
     }
     PT_ASSERT(name != NULL);
-    const char *rest = skip_argument_blanks(after_name);
+    const char *rest = pt_declared_skip_blanks(after_name);
     if (!quoted && is_index(r, name, rest)) {
         return read_index(r, sqlite3_stricmp(name, "unique") == 0, rest + 1);
     }
     const pt_constraint_words *constraint = pt_constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
-        return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
+        return pt_declared_refuse(&r->reading, constraint->advice, "constraint %s",
+                                  constraint->shown);
     }
     if (*rest == '=') {
-        return read_option(r, name, skip_argument_blanks(rest + 1));
+        return read_option(r, name, pt_declared_skip_blanks(rest + 1));
     }
     if (rest == after_name && *rest != 0) {
-        return refuse_argument(
+        return pt_declared_refuse(
             &r->reading,
             "put a blank before a type, and quotes around a name that is not just letters, "
             "digits and _",
@@ -531,14 +456,14 @@ static int read_named(config_reader *r, const char *name, bool quoted, const cha
 static int read_config_argument(config_reader *r, const char *argument)
 {
     r->reading.argument = argument;
-    const char *cursor = skip_argument_blanks(argument);
+    const char *cursor = pt_declared_skip_blanks(argument);
     if (*cursor == 0) {
         return pt_error_set(r->reading.error, SQLITE_ERROR,
                             "empty argument; remove the comma before or after it");
     }
-    bool quoted = closing_quote(*cursor) != 0;
+    bool quoted = pt_declared_closing_quote(*cursor) != 0;
     char *name = NULL;
-    int rc = read_column_name(&r->reading, &cursor, &name);
+    int rc = pt_declared_read_name(&r->reading, &cursor, &name);
     if (rc == SQLITE_OK) {
         rc = read_named(r, name, quoted, cursor);
     }
@@ -566,13 +491,13 @@ int pt_config_parse_form(const pt_config_form *form, int argc, const char *const
                          pt_config *config, pt_error *error)
 {
     config_reader r = {.config = config, .form = form, .reading = {.error = error}};
-    int rc = copy_argument_text(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
+    int rc = pt_declared_copy(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
     for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
         rc = read_config_argument(&r, argv[i]);
     }
     config->table_given = config->table != NULL;
     if (rc == SQLITE_OK && !config->table_given) {
-        rc = copy_argument_text(&r.reading, pt_slice_text(config->sql_name), &config->table);
+        rc = pt_declared_copy(&r.reading, pt_slice_text(config->sql_name), &config->table);
     }
     if (rc != SQLITE_OK) {
         pt_config_free(config);
@@ -599,7 +524,7 @@ static bool is_poison(const char *table)
 int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error)
 {
     *config = (pt_config){.sync = PT_SYNC_FULL, .max_dequeue_count = -1};
-    int rc = pt_config_parse_form(&queue_config, argc, argv, config, error);
+    int rc = pt_config_parse_form(&pt_config_of_queue, argc, argv, config, error);
     if (rc == SQLITE_OK && config->max_dequeue_count < 0) {
         config->max_dequeue_count = is_poison(config->table) ? 0 : DEFAULT_MAX_DEQUEUE_COUNT;
     }

@@ -41,8 +41,12 @@ typedef enum pt_option_kind {
     PT_OPTION_COUNT,  /* an int64_t */
 } pt_option_kind;
 
+/* The modules that share a table of options, as bits. */
+typedef enum pt_option_module { PT_FOR_PTABLE = 1, PT_FOR_QUEUE = 2 } pt_option_module;
+
 typedef struct pt_config_option {
     const char *name;
+    unsigned modules; /* those that have it, where modules share the table */
     pt_option_kind kind;
     size_t field;           /* its offset in the configuration */
     int64_t least, most;    /* of a count */
@@ -58,15 +62,22 @@ typedef struct pt_tail_column {
 
 /* How the arguments of one module differ from those of others. */
 typedef struct pt_config_form {
-    const pt_config_option *options;
+    const pt_config_option *options; /* messages list them in this order */
     size_t option_count;
-    const char *option_list;    /* "the options are ..." */
+    unsigned module;            /* of those that share the table of options, or 0 */
     const pt_tail_column *tail; /* the columns after the declared ones */
     int tail_count;             /* 0: no columns can be declared */
     bool takes_indexes;         /* index(...) and unique(...) */
 } pt_config_form;
 
 extern const pt_config_form pt_config_of_ptable;
+extern const pt_config_form pt_config_of_queue;
+
+/* True if the module has this option of its table. */
+static inline bool pt_config_has(const pt_config_form *form, const pt_config_option *option)
+{
+    return (option->modules & form->module) == form->module;
+}
 
 /* A queue's poison queue has the queue's name in the store with this added. */
 #define PT_POISON_ENDING "-poison"

@@ -63,24 +63,44 @@ static void write_columns(const pt_config *config, arguments *list)
     }
 }
 
-static void write_options(const pt_config *config, bool queue, arguments *list)
+/* The name in the store may be that of the virtual table. */
+static void write_text(const pt_config *config, const char *name, const char *text, arguments *list)
 {
-    static const char *const syncs[] = {
-        [PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"};
-    add_argument(list, sqlite3_mprintf("SYNC=%s", syncs[config->sync]));
-    add_argument(list, sqlite3_mprintf("readonly = %d", config->read_only));
-    add_argument(list, sqlite3_mprintf("limits='%s'", config->azure_limits ? "azure" : "none"));
-    if (config->store != NULL) {
-        add_argument(list, sqlite3_mprintf("store = %Q ", config->store));
+    if (text != NULL && (text != config->table || config->table_given)) {
+        add_argument(list, sqlite3_mprintf("%s = %Q ", name, text));
     }
-    if (config->table_given) {
-        add_argument(list, sqlite3_mprintf("table=\"%w\"", config->table));
-    }
-    if (queue) {
-        add_argument(list, sqlite3_mprintf("max_dequeue_count=%lld", config->max_dequeue_count));
-    } else {
-        add_argument(list, sqlite3_mprintf("scan=%s", config->deny_scan ? "deny" : "allow"));
-        add_argument(list, sqlite3_mprintf("batch=%s", config->azure_batch ? "azure" : "any"));
+}
+
+static const void *option_field(const pt_config *config, const pt_config_option *option)
+{
+    return (const char *)config + option->field;
+}
+
+static void write_options(const pt_config *config, const pt_config_form *form, arguments *list)
+{
+    for (size_t i = 0; i < form->option_count; i++) {
+        const pt_config_option *option = &form->options[i];
+        const void *field = option_field(config, option);
+        if (!pt_config_has(form, option)) {
+            continue;
+        }
+        switch (option->kind) {
+        case PT_OPTION_TEXT:
+            write_text(config, option->name, *(char *const *)field, list);
+            break;
+        case PT_OPTION_FLAG:
+            add_argument(list, sqlite3_mprintf("%s=%s", option->name,
+                                               option->choices[*(const bool *)field]));
+            break;
+        case PT_OPTION_CHOICE:
+            add_argument(list, sqlite3_mprintf("%s='%s'", option->name,
+                                               option->choices[*(const unsigned *)field]));
+            break;
+        case PT_OPTION_COUNT:
+            add_argument(list, sqlite3_mprintf("%s= \"%lld\"", option->name,
+                                               (long long)*(const int64_t *)field));
+            break;
+        }
     }
 }
 
@@ -89,14 +109,32 @@ static bool same_text(const char *a, const char *b)
     return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
 }
 
+/* Fields of other modules keep their defaults. */
+static bool same_option(const pt_config_option *option, const pt_config *a, const pt_config *b)
+{
+    const void *left = option_field(a, option);
+    const void *right = option_field(b, option);
+    switch (option->kind) {
+    case PT_OPTION_TEXT:
+        return same_text(*(char *const *)left, *(char *const *)right);
+    case PT_OPTION_FLAG:
+        return *(const bool *)left == *(const bool *)right;
+    case PT_OPTION_CHOICE:
+        return *(const unsigned *)left == *(const unsigned *)right;
+    case PT_OPTION_COUNT:
+    default:
+        return *(const int64_t *)left == *(const int64_t *)right;
+    }
+}
+
 static bool same_config(const pt_config *a, const pt_config *b)
 {
-    bool same = same_text(a->sql_name, b->sql_name) && same_text(a->table, b->table) &&
-                same_text(a->store, b->store) && a->table_given == b->table_given &&
-                a->sync == b->sync && a->read_only == b->read_only &&
-                a->deny_scan == b->deny_scan && a->azure_limits == b->azure_limits &&
-                a->azure_batch == b->azure_batch && a->column_count == b->column_count &&
-                a->max_dequeue_count == b->max_dequeue_count;
+    const pt_config_form *form = &pt_config_of_ptable;
+    bool same = same_text(a->sql_name, b->sql_name) && a->table_given == b->table_given &&
+                a->column_count == b->column_count;
+    for (size_t i = 0; same && i < form->option_count; i++) {
+        same = same_option(&form->options[i], a, b);
+    }
     for (int i = 0; same && i < a->column_count; i++) {
         same = same_text(a->columns[i].name, b->columns[i].name) &&
                a->columns[i].type == b->columns[i].type &&
@@ -112,7 +150,7 @@ static void check_full(parser *parse, bool queue, const pt_config *config)
     pt_error error = PT_ERROR_NONE;
     begin_arguments(&list);
     write_columns(config, &list);
-    write_options(config, queue, &list);
+    write_options(config, queue ? &pt_config_of_queue : &pt_config_of_ptable, &list);
     must_hold(parse(list.count, (const char *const *)list.texts, &again, &error) == SQLITE_OK,
               "a configuration written in full is understood");
     must_hold(same_config(config, &again), "a configuration written in full is the same");

@@ -20,4 +20,5 @@ CREATE VIRTUAL TABLE Locked USING pt_service(account=wrong, table='Employee');
 SELECT count(*) FROM Locked;
 CREATE VIRTUAL TABLE NoAccount USING pt_service(table='Employee');
 CREATE VIRTUAL TABLE Unknown USING pt_service(account=hr, pull='keys', table='Employee');
+CREATE VIRTUAL TABLE Local USING pt_service(account=hr, store='x');
 CREATE VIRTUAL TABLE BadName USING pt_service(account=hr, table='a b');

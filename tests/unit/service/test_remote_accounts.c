@@ -267,10 +267,6 @@ static void arguments_are_checked(void **state)
     expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(Name String)",
                "1: ptable: Employee: no account; give account=name, a name given to "
                "pt_service_account");
-    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, store='x')",
-               "1: ptable: Employee: unknown option \"store\" in argument \"store='x'\"; the "
-               "options are account, table, batch, readonly, scan, push, types, dialect, parallel, "
-               "streams, timeout, retries and max_requests");
     expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, parallel=65)",
                "1: ptable: Employee: unknown value \"65\" in argument \"parallel=65\"; parallel is "
                "an integer from 1 to 64");

@@ -43,6 +43,17 @@ static void assert_refused(const char *const *arguments, const char *text)
     pt_error_clear(&error);
 }
 
+/* The text ends with a list of options: lists_of_options_are_those_of_the_table. */
+static void assert_refused_with_options(const char *argument, const char *text)
+{
+    pt_config config;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(parse(ARGUMENTS(argument), &config, &error), SQLITE_ERROR);
+    assert_memory_equal(error.message, text, strlen(text));
+    assert_null(config.sql_name);
+    pt_error_clear(&error);
+}
+
 static void assert_column(const pt_config *config, int index, const char *name, pt_type type)
 {
     assert_true(index < config->column_count);
@@ -146,12 +157,10 @@ static void misplaced_keys_are_refused(void **state)
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
-    assert_refused(ARGUMENTS("stor='x'"),
-                   "unknown option \"stor\" in argument \"stor='x'\"; the options are store, "
-                   "table, limits, batch, sync, readonly, scan, expires");
-    assert_refused(ARGUMENTS("path = x"),
-                   "unknown option \"path\" in argument \"path = x\"; the options are store, "
-                   "table, limits, batch, sync, readonly, scan, expires");
+    assert_refused_with_options(
+        "stor='x'", "unknown option \"stor\" in argument \"stor='x'\"; the options are ");
+    assert_refused_with_options(
+        "path = x", "unknown option \"path\" in argument \"path = x\"; the options are ");
     assert_refused(ARGUMENTS("sync=full", "SYNC=full"),
                    "second option \"sync\" in argument \"SYNC=full\"; give each option once");
     assert_refused(ARGUMENTS("store=''"), "empty value in argument \"store=''\"; give a value or "
@@ -380,35 +389,117 @@ static void queues_have_options_of_their_own(void **state)
     pt_config_free(&config);
 }
 
+/* With a text that begins like this. */
 static void assert_queue_refused(const char *argument, const char *text)
 {
     pt_config config;
     pt_error error = PT_ERROR_NONE;
     assert_int_equal(parse_queue("jobs", ARGUMENTS(argument), &config, &error), SQLITE_ERROR);
-    assert_string_equal(error.message, text);
+    assert_memory_equal(error.message, text, strlen(text));
     assert_null(config.sql_name);
     pt_error_clear(&error);
 }
-
-#define QUEUE_OPTIONS "the options are store, table, limits, sync, readonly and max_dequeue_count"
 
 static void what_queues_do_not_have_is_refused(void **state)
 {
     (void)state;
     assert_queue_refused("batch=azure",
-                         "unknown option \"batch\" in argument \"batch=azure\"; " QUEUE_OPTIONS);
+                         "unknown option \"batch\" in argument \"batch=azure\"; the options are ");
     assert_queue_refused("scan=deny",
-                         "unknown option \"scan\" in argument \"scan=deny\"; " QUEUE_OPTIONS);
+                         "unknown option \"scan\" in argument \"scan=deny\"; the options are ");
     assert_queue_refused("\"Body\" TEXT",
                          "column \"Body\" in argument \"\"Body\" TEXT\"; leave it out: a queue "
-                         "always has the same columns; " QUEUE_OPTIONS);
+                         "always has the same columns; the options are ");
     assert_queue_refused("max_dequeue_count=-1",
                          "unknown value \"-1\" in argument \"max_dequeue_count=-1\"; "
                          "max_dequeue_count is an integer from 0 on (0: a message may be "
                          "handed out any number of times)");
-    assert_refused(ARGUMENTS("max_dequeue_count=5"),
-                   "unknown option \"max_dequeue_count\" in argument \"max_dequeue_count=5\"; the "
-                   "options are store, table, limits, batch, sync, readonly, scan, expires");
+    assert_refused_with_options("max_dequeue_count=5",
+                                "unknown option \"max_dequeue_count\" in argument "
+                                "\"max_dequeue_count=5\"; the options are ");
+}
+
+/* --- Lists of options --- */
+
+/* The error of one argument, from sqlite3_malloc; `config` is empty. */
+static char *refusal(const pt_config_form *form, const char *argument)
+{
+    const char *const argv[] = {"module", "main", "Employee", argument};
+    pt_config config = {0};
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_config_parse_form(form, 4, argv, &config, &error), SQLITE_ERROR);
+    char *text = sqlite3_mprintf("%s", error.message);
+    pt_error_clear(&error);
+    return text;
+}
+
+/* Each option of the table is either listed and read, or unknown to the module. */
+static int count_options(const pt_config_form *form)
+{
+    int count = 0;
+    char *all = refusal(form, "nothing=1");
+    char *list = strstr(all, "the options are ");
+    assert_non_null(list);
+    for (size_t i = 0; i < form->option_count; i++) {
+        const char *name = form->options[i].name;
+        char *argument = sqlite3_mprintf("%s=", name);
+        char *answer = refusal(form, argument);
+        bool known = strstr(answer, "no value in argument") == answer;
+        assert_true(known || strstr(answer, "unknown option") == answer);
+        assert_int_equal(known, pt_config_has(form, &form->options[i]));
+        const char *listed = strstr(list, name);
+        assert_int_equal(known, listed != NULL);
+        count += known;
+        sqlite3_free(answer);
+        sqlite3_free(argument);
+    }
+    /* Nothing else is listed. */
+    int words = 2;
+    for (const char *comma = strchr(list, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
+        words++;
+    }
+    assert_non_null(strstr(list, " and "));
+    assert_int_equal(words, count);
+    sqlite3_free(all);
+    return count;
+}
+
+static void lists_of_options_are_those_of_the_table(void **state)
+{
+    (void)state;
+    assert_true(count_options(&pt_config_of_ptable) >= 9);
+    assert_true(count_options(&pt_config_of_queue) >= 6);
+}
+
+/* The list of each module depends on the rows that are for it, wherever they stand. */
+static void a_row_may_stand_anywhere(void **state)
+{
+    (void)state;
+    static const pt_config_option mixed[] = {
+        {.name = "first", .modules = PT_FOR_QUEUE, .kind = PT_OPTION_TEXT},
+        {.name = "second", .modules = PT_FOR_PTABLE, .kind = PT_OPTION_TEXT},
+        {.name = "third", .modules = PT_FOR_PTABLE | PT_FOR_QUEUE, .kind = PT_OPTION_TEXT},
+        {.name = "fourth", .modules = PT_FOR_PTABLE, .kind = PT_OPTION_TEXT},
+    };
+    static const struct {
+        unsigned module;
+        const char *text;
+    } cases[] = {
+        {PT_FOR_PTABLE, "second, third and fourth"},
+        {PT_FOR_QUEUE, "first and third"},
+        {0, "first, second, third and fourth"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pt_config_form form = {.options = mixed,
+                               .option_count = sizeof mixed / sizeof mixed[0],
+                               .module = cases[i].module};
+        char *expected = sqlite3_mprintf(
+            "unknown option \"x\" in argument \"x=1\"; the options are %s", cases[i].text);
+        char *answer = refusal(&form, "x=1");
+        assert_string_equal(answer, expected);
+        sqlite3_free(answer);
+        sqlite3_free(expected);
+    }
 }
 
 #define INDEX_ADVICE "; write index(Name, ...) or unique(Name, ...) with names of columns"
@@ -486,6 +577,8 @@ int main(void)
         cmocka_unit_test(nothing_is_left_when_memory_runs_out),
         cmocka_unit_test(queues_have_options_of_their_own),
         cmocka_unit_test(what_queues_do_not_have_is_refused),
+        cmocka_unit_test(lists_of_options_are_those_of_the_table),
+        cmocka_unit_test(a_row_may_stand_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
