@@ -326,8 +326,8 @@ static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error 
     }
     if (refusal->status == STATUS_CONFLICT && pt_refusal_has_code(refusal, "EntityAlreadyExists")) {
         return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
-                            "an entity with %s exists; use INSERT OR REPLACE or other keys "
-                            "(EntityAlreadyExists)",
+                            "an entity with %s exists; give other keys, or change that entity with "
+                            "UPDATE; INSERT OR REPLACE would overwrite it (EntityAlreadyExists)",
                             keys);
     }
     if (refusal->status == STATUS_MISSING && pt_refusal_has_code(refusal, "ResourceNotFound")) {

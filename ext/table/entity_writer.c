@@ -96,7 +96,7 @@ __attribute__((noinline)) static int refuse_present(const pt_entity_change *chan
     char keys[PT_KEYS_TEXT_SIZE];
     pt_keys_describe(pt_keys_of(*change->put), keys);
     pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
-                 "an entity with %s exists; use %s or other keys (EntityAlreadyExists)", keys,
+                 "an entity with %s exists; give other keys, or %s (EntityAlreadyExists)", keys,
                  change->if_absent);
     /* In a move the row has other keys. */
     return pt_error_naming(error, change->remove == NULL ? PT_NAMES_KEYS : 0);

@@ -25,8 +25,8 @@ typedef struct pt_entity_change {
     /* Stores this entity with table->columns laid over its properties (PT_NONE removes one) instead
      * of table->bag. The record is one of pt_entity_open_old. */
     pt_record *over;
-    /* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under `put`; the message advises to use
-     * this. NULL: do not look. */
+    /* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under `put`; the message gives
+     * this advice. NULL: do not look. */
     const char *if_absent;
     bool rules_checked; /* the caller has called pt_entity_check_rules or pt_entity_check_removal */
     pt_put_entity *made_from; /* set if the record is made of fields; NULL: not wanted */

@@ -141,7 +141,9 @@ static pt_entity_change plain_change(const pt_slice *key, bool replaces)
 {
     return (pt_entity_change){.put = key,
                               .operation = replaces ? PT_REPLACE : PT_INSERT,
-                              .if_absent = replaces ? NULL : "INSERT OR REPLACE"};
+                              .if_absent = replaces ? NULL
+                                                    : "change that entity with UPDATE; INSERT OR "
+                                                      "REPLACE would overwrite it"};
 }
 
 static int perform(pt_table *table, pt_slice key, const pt_write_request *request, pt_error *error)
@@ -152,7 +154,8 @@ static int perform(pt_table *table, pt_slice key, const pt_write_request *reques
     }
     pt_entity_change change = plain_change(&key, request->mode == PT_WRITE_REPLACE);
     if (change.if_absent != NULL && request->mode_given) {
-        change.if_absent = "WriteMode 'replace', 'merge'";
+        change.if_absent =
+            "change that entity with WriteMode 'merge'; 'replace' would overwrite it";
     }
     return pt_entity_write(table, &change, error);
 }

@@ -339,7 +339,7 @@ static int change_entity(pt_table *table, pt_record *record, const pt_write_argu
         bool replaces = pt_is_or_replace(table);
         change.operation = replaces ? PT_REPLACE : PT_INSERT;
         change.remove = &old_key;
-        change.if_absent = replaces ? NULL : "UPDATE OR REPLACE";
+        change.if_absent = replaces ? NULL : "move or delete that entity first";
     }
     bool keeps_properties = true;
     int rc = collect_changes(table, record, given, old_key, error);

@@ -582,7 +582,7 @@ int pt_index_writer_refuse(pt_index_writer *writer, const pt_index *index, pt_sl
         pt_keys_describe(pt_keys_of(key), keys);
         rc = pt_error_set(error, SQLITE_CONSTRAINT_UNIQUE,
                           "the entity with %s already has %s %s, which is unique; give another "
-                          "value, or use OR REPLACE to remove that entity",
+                          "value, or change or delete that entity first",
                           keys, (const char *)name.data, (const char *)values.data);
     }
     pt_buffer_free(&name);

@@ -143,11 +143,12 @@ static int refuse_json_text(json_reading *p, const char *problem, pt_slice text)
                         p->subject, problem, excerpt);
 }
 
+/* `problem` goes on with the sentence that begins with the name. */
 static int refuse_member(json_reading *p, pt_slice name, const char *problem, const char *code)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
-    return pt_error_set(p->error, SQLITE_MISMATCH, "%s: property %s: %s (%s)", p->subject, excerpt,
+    return pt_error_set(p->error, SQLITE_MISMATCH, "%s: property %s %s (%s)", p->subject, excerpt,
                         problem, code);
 }
 
@@ -165,7 +166,7 @@ static bool cut_type_suffix(pt_slice *name)
 static int refuse_control_member(json_reading *p, pt_slice name)
 {
     return refuse_member(p, name,
-                         "names that begin with odata. are not for properties; give it another "
+                         "has a name that begins with odata., as no property can; give it another "
                          "name, or read the service's JSON with pt_entity_properties",
                          "PropertyNameInvalid");
 }
@@ -211,8 +212,8 @@ static int collect_members(json_reading *p, pt_slice text, pt_json_scan *scan)
             return refuse_json_text(p, "malformed JSON", text);
         case PT_JSON_HALF_SURROGATE:
             return refuse_member(p, name.size != 0 ? name : pt_slice_text("name"),
-                                 "half of a surrogate pair is not a character; write both halves, "
-                                 "such as \\ud83d\\ude00",
+                                 "has half of a surrogate pair, which is no character; write both "
+                                 "halves, such as \\ud83d\\ude00",
                                  "InvalidInput");
         }
     }
@@ -231,7 +232,7 @@ static int refuse_second_member(json_reading *p, const member *twice)
 {
     return refuse_member(p, twice->name,
                          twice->annotation ? "has two annotations; leave one out"
-                                           : "is there twice; leave one out",
+                                           : "is given twice; leave one out",
                          "DuplicatePropertiesSpecified");
 }
 

@@ -71,3 +71,17 @@ INSERT INTO T VALUES ('p', '1', 'x') ON CONFLICT (EntityKey) DO UPDATE SET v = '
 INSERT OR REPLACE INTO T(PartitionKey, RowKey, v)
   SELECT 'p', '1', coalesce((SELECT v FROM T WHERE PartitionKey = 'p' AND RowKey = '1'), '') || '+';
 SELECT v FROM T WHERE RowKey = '1';
+
+-- UPDATE OR REPLACE removes the entities that have the unique value. changes() also counts one that the
+-- statement was still to update, unlike for an ordinary table.
+CREATE VIRTUAL TABLE Unlike USING ptable(v String, unique(v));
+CREATE TABLE Ordinary(k PRIMARY KEY, v UNIQUE);
+INSERT INTO Unlike VALUES ('p', '1', 'a'), ('p', '2', 'b'), ('p', '3', 'c');
+INSERT INTO Ordinary VALUES ('1', 'a'), ('2', 'b'), ('3', 'c');
+UPDATE OR REPLACE Unlike SET v = 'b' WHERE RowKey = '1';
+SELECT changes(), group_concat(RowKey || v) FROM Unlike;
+UPDATE OR REPLACE Unlike SET v = 'c';
+SELECT changes(), group_concat(RowKey || v) FROM Unlike;
+UPDATE OR REPLACE Ordinary SET v = 'b' WHERE k = '1';
+UPDATE OR REPLACE Ordinary SET v = 'c';
+SELECT changes(), group_concat(k || v) FROM Ordinary;

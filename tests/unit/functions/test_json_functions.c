@@ -99,24 +99,24 @@ static void errors_say_where_and_why(void **state)
     (void)state;
     static const function_answer wrong[] = {
         {"pt_entity_properties('{\"PartitionKey\":\"p\"}', 'line 7')",
-         "pt_entity_properties: line 7: property RowKey: is missing; write a string, which may be "
+         "pt_entity_properties: line 7: property RowKey is missing; write a string, which may be "
          "empty (PropertiesNeedValue)"},
         {"pt_entity_properties('{}', 'line 7')",
-         "pt_entity_properties: line 7: property PartitionKey: is missing; write a string, which "
+         "pt_entity_properties: line 7: property PartitionKey is missing; write a string, which "
          "may be empty (PropertiesNeedValue)"},
         {"pt_entity_properties('{\"PartitionKey\":7,\"RowKey\":\"\"}', 'line 7')",
-         "pt_entity_properties: line 7: property PartitionKey: is not a key; write a string of "
+         "pt_entity_properties: line 7: property PartitionKey is not a key; write a string of "
          "UTF-8 "
          "without U+0000 (OutOfRangeInput)"},
         {"pt_entity_properties('{\"PartitionKey\":null,\"RowKey\":\"\"}', 'line 7')",
-         "pt_entity_properties: line 7: property PartitionKey: is not a key; write a string of "
+         "pt_entity_properties: line 7: property PartitionKey is not a key; write a string of "
          "UTF-8 "
          "without U+0000 (OutOfRangeInput)"},
         {"pt_entity_properties('{\"PartitionKey\":\"\",\"RowKey\":\"a\\u0000b\"}', 'line 7')",
-         "pt_entity_properties: line 7: property RowKey: is not a key; write a string of UTF-8 "
+         "pt_entity_properties: line 7: property RowKey is not a key; write a string of UTF-8 "
          "without U+0000 (OutOfRangeInput)"},
         {"pt_entity_properties('{\"RowKey\":\"a\",\"RowKey\":\"b\"}', 'line 7')",
-         "pt_entity_properties: line 7: property RowKey: is there twice; leave one out "
+         "pt_entity_properties: line 7: property RowKey is given twice; leave one out "
          "(DuplicatePropertiesSpecified)"},
         {"pt_entity_properties('{\"Age\":\"x\",\"Age@odata.type\":\"Edm.Int32\"}', 'line 7')",
          "pt_entity_properties: line 7: property Age: \"x\" is not an Int32; write an integer from "
@@ -128,7 +128,7 @@ static void errors_say_where_and_why(void **state)
          "pt_entity_properties: line 7: not TEXT; give a JSON object such as json_object('Age', "
          "34) (InvalidInput)"},
         {"pt_entity_json('p', 'r', NULL, '{\"Timestamp\":1}')",
-         "pt_entity_json: Properties: property Timestamp: is a system property; leave it out of "
+         "pt_entity_json: Properties: property Timestamp is a system property; leave it out of "
          "the "
          "JSON (PropertyNameInvalid)"},
         {"pt_entity_json(x'31', 'r', NULL, '{}')",
@@ -163,7 +163,7 @@ static void they_may_run_out_of_memory(void **state)
             "{\"a\":1}", persistent != 0);
         fixture_expect_without_memory(
             db, "pt_entity_properties('{\"PartitionKey\":\"\"}', 'line 7')",
-            "pt_entity_properties: line 7: property RowKey: is missing; write a string, which may "
+            "pt_entity_properties: line 7: property RowKey is missing; write a string, which may "
             "be empty (PropertiesNeedValue)",
             persistent != 0);
     }

@@ -546,8 +546,9 @@ static void an_ignored_row_does_not_hide_another_error(void **state)
     expect_sql(LOADED "1)", "");
     expect_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 66) "
                "INSERT OR IGNORE INTO Loaded(PartitionKey, RowKey) SELECT i, '1' FROM n",
-               "1: ptable: Loaded: an entity with PartitionKey '1', RowKey '1' exists; use INSERT "
-               "OR REPLACE or other keys (EntityAlreadyExists)");
+               "1: ptable: Loaded: an entity with PartitionKey '1', RowKey '1' exists; give other "
+               "keys, or change that entity with UPDATE; INSERT OR REPLACE would overwrite it "
+               "(EntityAlreadyExists)");
     close_remote();
 }
 

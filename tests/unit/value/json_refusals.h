@@ -32,24 +32,25 @@ static const struct {
     {"null", "not a JSON object"},
     {"34", "not a JSON object"},
     {"{\"Address\":{\"City\":\"Ulm\"}}",
-     "Properties: property Address: is an object or array, which no property type can hold; give "
+     "Properties: property Address is an object or array, which no property type can hold; give "
      "its JSON text as a string (InvalidInput)"},
-    {"{\"a\":1,\"Tags\":[]}", "property Tags: is an object or array"},
+    {"{\"a\":1,\"Tags\":[]}", "property Tags is an object or array"},
     {"{\"Age\":1,\"b\":2,\"Age\":1}",
-     "Properties: property Age: is there twice; leave one out (DuplicatePropertiesSpecified)"},
-    {"{\"Age\":1,\"A\\u0067e\":2}", "property Age: is there twice"},
-    {"{\"Age\":null,\"Age\":2}", "property Age: is there twice"},
+     "Properties: property Age is given twice; leave one out (DuplicatePropertiesSpecified)"},
+    {"{\"Age\":1,\"A\\u0067e\":2}", "property Age is given twice"},
+    {"{\"Age\":null,\"Age\":2}", "property Age is given twice"},
     {"{\"a@odata.type\":\"Edm.Int64\",\"a\":1,\"a@odata.type\":\"Edm.Int64\"}",
-     "property a: has two annotations; leave one out"},
+     "property a has two annotations; leave one out"},
     {"{\"\":1}", "Properties: a property has the empty name \"\"; give it a name "
                  "(PropertyNameInvalid)"},
     {"{\"PartitionKey\":\"p\"}",
-     "Properties: property PartitionKey: is a system property; leave it out of the JSON "
+     "Properties: property PartitionKey is a system property; leave it out of the JSON "
      "(PropertyNameInvalid)"},
-    {"{\"RowKey\":\"r\"}", "property RowKey: is a system property"},
-    {"{\"Timestamp\":null}", "property Timestamp: is a system property"},
-    {"{\"a\":\"\\ud800\"}", "property a: half of a surrogate pair is not a character"},
-    {"{\"\\udc00\":1}", "property name: half of a surrogate pair is not a character"},
+    {"{\"RowKey\":\"r\"}", "property RowKey is a system property"},
+    {"{\"Timestamp\":null}", "property Timestamp is a system property"},
+    {"{\"a\":\"\\ud800\"}",
+     "property a has half of a surrogate pair, which is no character; write both"},
+    {"{\"\\udc00\":1}", "property name has half of a surrogate pair, which is no character"},
     {"{\"Age\":1,\"Age@odata.type\":\"Int64\"}",
      "Properties: Age@odata.type: 'Int64' is not a type; write \"Edm.String\", \"Edm.Int32\", "
      "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", \"Edm.Guid\" or "
@@ -74,10 +75,9 @@ static const struct {
     {"{\"a\":\"abc\",\"a@odata.type\":\"Edm.Int64\"}", "a: \"abc\" is not an Int64"},
     {"{\"a\":\"\",\"a@odata.type\":\"Edm.Int64\"}", "a: \"\" is not an Int64"},
     {"{\"a\":1,\"odata.etag\":\"W/\"}",
-     "Properties: property odata.etag: names that begin with odata. are not for properties; give "
-     "it "
-     "another name, or read the service's JSON with pt_entity_properties (PropertyNameInvalid)"},
-    {"{\"odata.\":null}", "property odata.: names that begin with odata. are not for properties"},
+     "Properties: property odata.etag has a name that begins with odata., as no property can; give "
+     "it another name, or read the service's JSON with pt_entity_properties (PropertyNameInvalid)"},
+    {"{\"odata.\":null}", "property odata. has a name that begins with odata., as no property can"},
     {"{\"a\":5,\"a@odata.type\":\"Edm.String\"}", "a: 5 is not a String"},
     {"{\"a\":1,\"a@odata.type\":\"Edm.Boolean\"}", "a: 1 is not a Boolean"},
     {"{\"a\":\"true\",\"a@odata.type\":\"Edm.Boolean\"}", "a: \"true\" is not a Boolean"},
