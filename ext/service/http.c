@@ -228,6 +228,7 @@ static void set_method(pt_http_call *call, const pt_http_request *request)
     case PT_HTTP_DELETE:
         curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "DELETE");
         curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
+        curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 1L); /* else many deletes fill the pool */
         break;
     case PT_HTTP_GET:
     default:

@@ -4,7 +4,7 @@
  *
  * libcurl repeats a request by itself if a kept connection ends before the reply begins. For GET
  * that does no harm. A request that changes something must not be done twice: one with a body gives
- * it in a way that cannot be rewound, and DELETE takes a new connection.
+ * it in a way that cannot be rewound, and DELETE takes a connection of its own.
  */
 #ifndef PT_SERVICE_HTTP_H
 #define PT_SERVICE_HTTP_H

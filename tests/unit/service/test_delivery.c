@@ -28,6 +28,7 @@ static char *answer_as_written(const char *request, int number)
 }
 
 #define DATE "Date: Sat, 21 Nov 2026 09:00:00 GMT\r\n"
+#define AZURE DATE "Server: Windows-Azure-Table/1.0\r\n"
 #define CODE(code) DATE "x-ms-error-code: " code "\r\n"
 #define AT_ONCE DATE "Retry-After: 0\r\n"
 #define LATER "\"Timestamp\":\"2026-11-21T09:35:44Z\""
@@ -65,7 +66,7 @@ typedef struct delivery_case {
 /* The service's clock is known: the table has been read before. */
 static void run_cases(const delivery_case *cases, size_t count)
 {
-    static const scripted_reply empty[REPLIES_MAX] = {{200, DATE, "{\"value\":[]}"}};
+    static const scripted_reply empty[REPLIES_MAX] = {{200, AZURE, "{\"value\":[]}"}};
     for (size_t i = 0; i < count; i++) {
         open_remote(answer_as_written);
         expect_sql(
@@ -297,7 +298,7 @@ static char *answer_doubtfully(const char *request, int number)
     if (strstr(request, "/$batch") != NULL) {
         return canned_reply(missing.status, missing.headers, missing.body);
     }
-    return strncmp(request, "GET", 3) == 0 ? canned_reply(found.status, found.headers, found.body)
+    return strncmp(request, "GET", 3) == 0 ? canned_reply(found.status, AZURE, found.body)
                                            : canned_reply(500, DATE, "");
 }
 
