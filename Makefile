@@ -311,7 +311,7 @@ $(TESTS): deps
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
     tests/service/test_server.pl \
     $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
-        test_writers.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
+        test_writers.pl test_rivals.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
     tests/test_readme.sh tests/test_map.sh tests/test_reference.sh tests/test_format.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
     tests/test_amalgamation.sh tests/test_release_check.sh $(UNIT_TESTS)

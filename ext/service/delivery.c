@@ -90,7 +90,7 @@ static bool is_sent_alone(const pt_delivery *delivery)
            (operations->kept[0].operation.mode != PT_WRITE_DELETE || !batched);
 }
 
-int pt_delivery_send(pt_delivery *delivery, pt_error *error)
+static int send_operations(pt_delivery *delivery, pt_error *error)
 {
     int rc = SQLITE_OK;
     describe_delivery(delivery);
@@ -104,18 +104,21 @@ int pt_delivery_send(pt_delivery *delivery, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         delivery->call.body = pt_buffer_slice(&delivery->body);
-        delivery->known_date =
-            pt_service_last_date(delivery->target.service, delivery->target.account);
         rc = pt_call_send(&delivery->call, error);
     }
-    delivery->under_way = rc == SQLITE_OK;
     return rc;
+}
+
+int pt_delivery_send(pt_delivery *delivery, pt_error *error)
+{
+    delivery->in_doubt = false;
+    delivery->known_date = pt_service_last_date(delivery->target.service, delivery->target.account);
+    return send_operations(delivery, error);
 }
 
 void pt_delivery_end(pt_delivery *delivery)
 {
     pt_call_end(&delivery->call);
-    delivery->under_way = false;
 }
 
 void pt_delivery_free(pt_delivery *delivery)
@@ -167,6 +170,14 @@ int pt_remote_read(const pt_remote_target *target, pt_slice partition, pt_slice 
 
 /* --- After a lost reply --- */
 
+/* True if the operation may be done twice. An ETag "*" is a condition, too: that the entity exists.
+ */
+static bool is_repeatable(const pt_remote_operation *operation)
+{
+    return operation->may_lack ||
+           (operation->mode != PT_WRITE_INSERT && operation->etag.data == NULL);
+}
+
 static bool is_same_property(const pt_value *a, const pt_value *b)
 {
     if (a->type != b->type) {
@@ -201,30 +212,32 @@ static bool holds_all(const pt_page *sent, const pt_page *found, bool merged)
     return merged || wanted->count == there->count;
 }
 
-/* True if the entity was written after the service's clock had been seen. */
-static bool was_written_since(const pt_page_entity *entity, int64_t known_date)
-{
-    static const int64_t ticks_of_1970 = INT64_C(621355968000000000);
-    static const int64_t ticks_a_second = INT64_C(10000000);
-    return entity->ticks >= ticks_of_1970 + known_date * ticks_a_second;
-}
-
 typedef enum delivery_fate { FATE_DONE, FATE_NOT_DONE, FATE_UNKNOWN } delivery_fate;
 
-/* Compares an entity with the operation that should have written or deleted it. Another writer may
- * have come after it: then nobody can say. */
+/* Judges by the entity of one operation, or by its absence, what became of the request. */
 static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *sent,
                         const pt_page *page, const pt_page_entity *entity, delivery_fate *fate,
                         pt_error *error)
 {
+    static const int64_t ticks_of_1970 = INT64_C(621355968000000000);
+    static const int64_t ticks_a_second = INT64_C(10000000);
+    enum { CLOCKS_DIFFER = 10 }; /* seconds, of the service's machines */
     pt_page wanted = {0};
     pt_buffer text = {0};
+    /* An entity of before the request proves that it is not done. */
+    bool known = entity != NULL && delivery->known_date != 0;
+    bool older = known && (entity->ticks - ticks_of_1970) / ticks_a_second <
+                              delivery->known_date - CLOCKS_DIFFER;
     bool unchanged =
         entity != NULL && sent->etag.data != NULL && pt_slice_equal(entity->etag, sent->etag);
-    bool older = entity != NULL && delivery->known_date != 0 &&
-                 !was_written_since(entity, delivery->known_date);
-    *fate = unchanged || older ? FATE_NOT_DONE : FATE_UNKNOWN;
-    if (entity == NULL || *fate == FATE_NOT_DONE || sent->mode == PT_WRITE_DELETE) {
+    *fate = older || unchanged ? FATE_NOT_DONE : FATE_UNKNOWN;
+    if (*fate == FATE_NOT_DONE || delivery->operations->count != 1 || !is_repeatable(sent)) {
+        return SQLITE_OK;
+    }
+    /* Whoever has done it: the entity may be as the operation leaves it. */
+    if (entity == NULL || sent->mode == PT_WRITE_DELETE) {
+        bool gone = entity == NULL && sent->mode == PT_WRITE_DELETE;
+        *fate = gone ? FATE_DONE : FATE_UNKNOWN;
         return SQLITE_OK;
     }
     pt_buffer_append_slice(&text, sent->body);
@@ -235,8 +248,7 @@ static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *
     }
     text.size--;
     int rc = pt_page_add(&wanted, &text, PT_PAGE_OF_ONE, error);
-    if (rc == SQLITE_OK && delivery->known_date != 0 &&
-        holds_all(&wanted, page, sent->mode == PT_WRITE_MERGE)) {
+    if (rc == SQLITE_OK && holds_all(&wanted, page, sent->mode == PT_WRITE_MERGE)) {
         *fate = FATE_DONE;
     }
     pt_buffer_free(&text);
@@ -244,34 +256,27 @@ static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *
     return rc;
 }
 
-/* Reads the entity of one operation, and judges by it what became of the request. */
-static int ask_witness(const pt_delivery *delivery, size_t place, delivery_fate *fate,
-                       pt_error *error)
+/* Finds out whether a request that may have been done has been, by the entity of one operation.
+ * `blamed` is the place of the refused one. */
+static int find_fate(const pt_delivery *delivery, size_t blamed, delivery_fate *fate,
+                     pt_error *error)
 {
+    const pt_remote_operations *operations = delivery->operations;
     pt_page page = {0};
     const pt_page_entity *entity;
-    const pt_remote_operation sent = pt_remote_operations_at(delivery->operations, place);
+    /* Most can be told by one that asks for an ETag, and may still find it. */
+    size_t witness = blamed;
+    for (size_t i = operations->count; i > 0; i--) {
+        pt_slice etag = pt_remote_operations_at(operations, i - 1).etag;
+        bool versioned = etag.data != NULL && !pt_slice_equal(etag, pt_slice_text("*"));
+        witness = versioned && i - 1 != blamed ? i - 1 : witness;
+    }
+    const pt_remote_operation sent = pt_remote_operations_at(operations, witness);
     int rc = pt_remote_read(&delivery->target, sent.partition, sent.row, &page, &entity, error);
-    if (rc == SQLITE_OK && sent.mode == PT_WRITE_DELETE && entity == NULL) {
-        *fate = FATE_DONE;
-    } else if (rc == SQLITE_OK) {
+    if (rc == SQLITE_OK) {
         rc = judge_entity(delivery, &sent, &page, entity, fate, error);
     }
     pt_page_free(&page);
-    return rc;
-}
-
-/* Finds out whether a request that may have been done has been. One entity that is as it was sent
- * does not tell: another program may have written the same, or deleted what the request deletes. It
- * is done if all are. The first one that is not decides. */
-static int find_fate(const pt_delivery *delivery, delivery_fate *fate, pt_error *error)
-{
-    int rc = SQLITE_OK;
-    *fate = FATE_DONE;
-    for (size_t i = 0; rc == SQLITE_OK && *fate == FATE_DONE && i < delivery->operations->count;
-         i++) {
-        rc = ask_witness(delivery, i, fate, error);
-    }
     return rc;
 }
 
@@ -357,16 +362,45 @@ static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error 
     return pt_call_fail(&delivery->call, reply, error);
 }
 
+/* True if an operation is refused for the entity as it is: an earlier attempt may have left it so.
+ */
+static bool is_refused_for_entity(const pt_refusal *refusal)
+{
+    return refusal->status == STATUS_PRECONDITION ||
+           (refusal->status == STATUS_CONFLICT &&
+            pt_refusal_has_code(refusal, "EntityAlreadyExists")) ||
+           (refusal->status == STATUS_MISSING && pt_refusal_has_code(refusal, "ResourceNotFound"));
+}
+
 /* Nobody can say whether the request has been done. */
 static int fail_in_doubt(const pt_delivery *delivery, const pt_http_reply *reply, pt_error *error)
 {
-    const char *problem = reply->outcome == PT_HTTP_REPLIED ? message_of(delivery) : reply->problem;
+    const pt_refusal *refusal = &delivery->call.refusal;
+    bool replied = reply->outcome == PT_HTTP_REPLIED;
+    const char *problem = replied ? message_of(delivery) : reply->problem;
     bool secret = strchr(problem, '@') != NULL || strstr(problem, "sig=") != NULL;
+    char text[PT_KEYS_TEXT_SIZE + PT_REPLY_CODE_SIZE + 150];
+    if (replied && !pt_reply_is_temporary(reply)) {
+        const pt_remote_operation operation =
+            pt_remote_operations_at(delivery->operations, blamed_operation(delivery));
+        bool for_entity = is_refused_for_entity(refusal);
+        char keys[PT_KEYS_TEXT_SIZE];
+        char status[16];
+        pt_keys_describe((pt_keys){.partition = operation.partition, .row = operation.row}, keys);
+        sqlite3_snprintf(sizeof status, status, "%d", refusal->status);
+        sqlite3_snprintf(sizeof text, text,
+                         "an attempt had no clear reply, and the next one was refused%s%s (%s)%s",
+                         for_entity ? " at the entity with " : "", for_entity ? keys : "",
+                         refusal->code[0] != 0 ? refusal->code : status,
+                         for_entity ? ", perhaps because the first was done" : "");
+        problem = text;
+    } else if (secret || problem[0] == 0) {
+        problem = "no reply that tells what was done";
+    }
     return pt_error_set(error, SQLITE_IOERR,
                         "account %Q, table %Q: %s; the change may have been applied: look before "
                         "you repeat it",
-                        delivery->target.account, delivery->target.table,
-                        secret || problem[0] == 0 ? "no reply that tells what was done" : problem);
+                        delivery->target.account, delivery->target.table, problem);
 }
 
 /* --- Receiving --- */
@@ -391,7 +425,7 @@ static bool leaves_doubt(const pt_delivery *delivery, const pt_http_reply *reply
     }
     bool wrong = reply->outcome == PT_HTTP_REPLIED &&
                  (reply->status == STATUS_BAD || reply->status == STATUS_TOO_BIG);
-    return delivery->call.in_doubt && !wrong;
+    return delivery->in_doubt && !wrong;
 }
 
 /* *again = true if one operation is to be left out and the rest sent again: nothing has been done,
@@ -410,11 +444,18 @@ static void leave_out_missing(pt_delivery *delivery, const pt_http_reply *reply,
 /* The reply is no success. */
 static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_error *error)
 {
-    delivery_fate fate = FATE_NOT_DONE;
-    bool refused = reply->outcome == PT_HTTP_REPLIED && !pt_reply_is_temporary(reply);
-    if (leaves_doubt(delivery, reply)) {
+    leave_out_missing(delivery, reply, again);
+    if (*again || !leaves_doubt(delivery, reply)) {
+        return *again ? SQLITE_OK : fail_operation(delivery, reply, error);
+    }
+    /* An attempt without an answer may still be done later, unless it will be refused as well. */
+    bool refused =
+        reply->outcome == PT_HTTP_REPLIED && is_refused_for_entity(&delivery->call.refusal);
+    const pt_remote_operation first = pt_remote_operations_at(delivery->operations, 0);
+    delivery_fate fate = FATE_UNKNOWN;
+    if (refused || (delivery->operations->count == 1 && is_repeatable(&first))) {
         pt_error problem = PT_ERROR_NONE;
-        int rc = find_fate(delivery, &fate, &problem);
+        int rc = find_fate(delivery, blamed_operation(delivery), &fate, &problem);
         pt_error_clear(&problem);
         if (rc == SQLITE_NOMEM) {
             return pt_error_nomem(error);
@@ -422,16 +463,13 @@ static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_e
         if (rc == SQLITE_INTERRUPT) {
             return rc; /* pt_delivery_receive says more */
         }
-        if (rc == SQLITE_OK && fate == FATE_DONE) {
-            return SQLITE_OK;
-        }
-        /* A request that has had no answer may still be done later. */
-        if (rc != SQLITE_OK || fate == FATE_UNKNOWN || !refused) {
-            return fail_in_doubt(delivery, reply, error);
-        }
+        fate = rc == SQLITE_OK ? fate : FATE_UNKNOWN;
     }
-    leave_out_missing(delivery, reply, again);
-    return *again ? SQLITE_OK : fail_operation(delivery, reply, error);
+    if (fate == FATE_DONE) {
+        return SQLITE_OK;
+    }
+    return refused && fate == FATE_NOT_DONE ? fail_operation(delivery, reply, error)
+                                            : fail_in_doubt(delivery, reply, error);
 }
 
 int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
@@ -441,11 +479,12 @@ int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
         pt_http_reply *reply;
         bool again = false;
         int rc = pt_call_receive(&delivery->call, &reply, error);
+        delivery->in_doubt = delivery->in_doubt || delivery->call.in_doubt;
         if (rc == SQLITE_OK) {
             check_success(delivery, reply);
             rc = pt_call_has_succeeded(reply) ? SQLITE_OK : settle(delivery, reply, &again, error);
         }
-        bool sent = delivery->call.http != NULL || delivery->call.in_doubt;
+        bool sent = delivery->call.http != NULL || delivery->in_doubt;
         pt_delivery_end(delivery);
         if (rc == SQLITE_INTERRUPT && sent) {
             pt_error_set(error, rc,
@@ -453,7 +492,7 @@ int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
                          "applied: look before you repeat it");
         }
         if (rc == SQLITE_OK && again && delivery->operations->count != 0) {
-            rc = pt_delivery_send(delivery, error);
+            rc = send_operations(delivery, error);
             if (rc == SQLITE_OK) {
                 continue;
             }

@@ -2,9 +2,12 @@
  * Sends operations on entities to the service, as one request that is done as a whole or not at
  * all, and finds out which of the two has happened.
  *
- * A request whose reply was lost is sent again, since no operation can be done twice without being
- * refused the second time. If it is refused then, one of the entities is read: if it is as it was
- * sent, and was written since the last reply before the request, the first attempt has done it all.
+ * A request that had no clear reply is sent again. If that succeeds, all is done. If it is refused,
+ * the first attempt may be the reason, or another program. Then one entity is read: if it still has
+ * the ETag that its operation asks for, or was written before the first attempt, nothing has been
+ * done. That another program has written the same cannot be excluded: an entity that is as it was
+ * sent, or is gone as it should be, proves nothing. Only an operation that may be done twice, alone
+ * in its request, is done if the entity says so.
  */
 #ifndef PT_SERVICE_DELIVERY_H
 #define PT_SERVICE_DELIVERY_H
@@ -31,7 +34,7 @@ typedef struct pt_delivery {
     pt_buffer if_match;
     int64_t
         known_date; /* the service's clock before the request, in seconds since 1970; 0: unknown */
-    bool under_way;
+    bool in_doubt;  /* an attempt may have done the operations, without telling */
 } pt_delivery;
 
 /* Begins to send. SQLITE_NOMEM; SQLITE_ERROR if there is no such account. */
@@ -52,7 +55,7 @@ int pt_delivery_send(pt_delivery *delivery, pt_error *error);
  */
 int pt_delivery_receive(pt_delivery *delivery, pt_error *error);
 
-/* Ends what is under way, and keeps memory for the next pt_delivery_send. */
+/* Ends the request, and keeps memory for the next pt_delivery_send. */
 void pt_delivery_end(pt_delivery *delivery);
 void pt_delivery_free(pt_delivery *delivery);
 
