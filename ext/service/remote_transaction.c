@@ -162,6 +162,7 @@ int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation 
     if (rc == SQLITE_OK && !pt_remote_operations_add(&pending->operations, operation)) {
         rc = pt_error_nomem(error);
     }
+    pending->in_transaction = sqlite3_get_autocommit(table->service->db) == 0;
     return rc;
 }
 
@@ -235,6 +236,13 @@ int pt_remote_transaction_sync(sqlite3_vtab *vtab)
     int rc = pt_main_database_lock_for_commit(table->service->db, &error);
     if (rc == SQLITE_OK) {
         rc = send_pending(table, &error);
+    }
+    /* SQLite keeps a transaction whose COMMIT fails for SQLITE_BUSY only. */
+    if (rc == SQLITE_AUTH && pending->in_transaction) {
+        rc = pt_error_set(&error, SQLITE_BUSY,
+                          "%s; nothing has been done, and the transaction is still open: COMMIT "
+                          "again when the account has the right, or ROLLBACK",
+                          error.message);
     }
     pending->sent = rc == SQLITE_OK;
     return rc == SQLITE_OK ? rc : pt_module_fail(&vtab->zErrMsg, pending->sql_name, &error);

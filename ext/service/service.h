@@ -48,7 +48,8 @@ typedef struct pt_remote_pending {
     pt_savepoint_mark *marks; /* by ascending level */
     size_t mark_count;
     size_t mark_capacity;
-    bool sent; /* the service has done them: COMMIT is given again */
+    bool in_transaction; /* the last one was collected between BEGIN and COMMIT */
+    bool sent;           /* the service has done them: COMMIT is given again */
 } pt_remote_pending;
 
 /* Says which table the operations are for, before the first one. SQLITE_OK, SQLITE_NOMEM. */

@@ -401,6 +401,87 @@ static void a_refused_commit_ends_the_transaction(void **state)
     close_remote();
 }
 
+/* --- Without the right --- */
+
+static const char *rights_status = ""; /* of requests with the token that has ended */
+static int refusals_to_come;
+
+static char *answer_with_rights(const char *request, int number)
+{
+    if (strstr(request, "Authorization: Bearer old\r\n") == NULL) {
+        return answer_all(request, number);
+    }
+    return strcmp(rights_status, "doubt") == 0 && refusals_to_come++ == 0
+               ? canned_reply(500, "Retry-After: 0\r\n", "")
+               : canned_reply(strcmp(rights_status, "401") == 0 ? 401 : 403,
+                              "x-ms-error-code: AuthenticationFailed\r\n", "");
+}
+
+#define ENDED                                                                                      \
+    "ptable: Employee: account 'hr', table 'Employee': the service refuses the request; the "      \
+    "token "                                                                                       \
+    "may be over: give a new one with pt_service_account, and check the roles of its owner "       \
+    "(AuthenticationFailed)"
+#define STAYS_OPEN                                                                                 \
+    "; nothing has been done, and the transaction is still open: COMMIT again when the account "   \
+    "has the right, or ROLLBACK"
+
+/* The token ends between BEGIN and COMMIT. */
+static void a_transaction_waits_for_the_right(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"COMMIT", "RELEASE all_of_it"};
+    static const char *const statuses[] = {"401", "403"};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        rights_status = statuses[i];
+        open_remote(answer_with_rights);
+        register_account("BearerToken=old");
+        expect_sql(CREATE ")", "");
+        expect_sql("CREATE TABLE Own(a)", "");
+        expect_sql(i == 0 ? "BEGIN" : "SAVEPOINT all_of_it", "");
+        expect_sql("INSERT INTO Employee(PartitionKey, RowKey, Age) VALUES ('p', '1', 5)", "");
+        expect_sql("INSERT INTO Own VALUES (7)", "");
+        expect_sql(ends[i], "5: " ENDED STAYS_OPEN);
+        expect_sql(ends[i], "5: " ENDED STAYS_OPEN);
+        assert_int_equal(sqlite3_get_autocommit(db), 0);
+        assert_int_equal(canned_take_requests(), 2);
+        register_account("BearerToken=new");
+        expect_sql("INSERT INTO Employee(PartitionKey, RowKey, Age) VALUES ('p', '2', 6)", "");
+        expect_sql(ends[i], "");
+        assert_int_equal(sqlite3_get_autocommit(db), 1);
+        assert_int_equal(canned_requests(), 1);
+        assert_true(was_sent("\"RowKey\":\"1\",\"Age\":5") &&
+                    was_sent("\"RowKey\":\"2\",\"Age\":6"));
+        expect_sql("SELECT a FROM Own", "7\n");
+        close_remote();
+    }
+}
+
+/* Without BEGIN there is nothing to wait for. If an earlier attempt may have been done, COMMIT
+ * given again could do it twice. */
+static void what_cannot_be_repeated_does_not_wait_for_the_right(void **state)
+{
+    (void)state;
+    open_remote(answer_with_rights);
+    register_account("BearerToken=old");
+    expect_sql(CREATE ")", "");
+    rights_status = "403";
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "23: " ENDED);
+    expect_sql("BEGIN", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
+    expect_sql("COMMIT", "5: " ENDED STAYS_OPEN);
+    expect_sql("ROLLBACK", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "23: " ENDED);
+    rights_status = "doubt";
+    expect_sql("BEGIN", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
+    expect_sql("COMMIT", "10: ptable: Employee: account 'hr', table 'Employee': an attempt had no "
+                         "clear reply, and the next one was refused (AuthenticationFailed); the "
+                         "change may have been applied: look before you repeat it");
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    close_remote();
+}
+
 /* --- Interrupted --- */
 
 static const char *retry_after = "";
@@ -751,6 +832,8 @@ int main(void)
         cmocka_unit_test(an_accepted_batch_is_sent_once),
         cmocka_unit_test(an_interrupted_commit_tells_if_it_was_sent),
         cmocka_unit_test(a_refused_commit_ends_the_transaction),
+        cmocka_unit_test(a_transaction_waits_for_the_right),
+        cmocka_unit_test(what_cannot_be_repeated_does_not_wait_for_the_right),
         cmocka_unit_test(deletes_are_not_done_if_an_entity_has_its_etag),
         cmocka_unit_test(a_partition_may_be_sent_in_any_order),
         cmocka_unit_test(an_entity_written_twice_is_in_two_batches),
