@@ -10,6 +10,13 @@
 
 enum { TABLES_ACCOUNT, TABLES_NAME, TABLES_KEY };
 
+/* Bits of a plan. */
+enum { PLAN_ACCOUNT = 1, PLAN_NAMES = 2 };
+
+/* The first byte of a TableKey says how the row was found. SQLite deletes the rows of a statement
+ * in the order of their keys: one that must not be deleted is met first, and nothing is deleted. */
+enum { FOUND_OTHERWISE = 0, FOUND_BY_NAMES = 1 };
+
 enum { REQUEST_SECONDS = 30, REQUEST_RETRIES = 3 };
 
 static const char tables_name[] = "pt_service_tables";
@@ -17,6 +24,7 @@ static const char tables_name[] = "pt_service_tables";
 typedef struct service_tables_cursor {
     sqlite3_vtab_cursor base;
     pt_service_vtab *table;
+    int plan;
     char *account;   /* the only one to list, or NULL */
     size_t next;     /* the account after the current one, among those of the service */
     char *current;   /* the account whose tables are listed, or NULL */
@@ -64,22 +72,37 @@ static int tables_connect(sqlite3 *db, void *service, int argc, const char *cons
     return rc;
 }
 
+/* The place of a condition that gives values of a column, or -1. */
+static int find_equality(const sqlite3_index_info *info, int column)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (constraint->iColumn == column && constraint->usable &&
+            constraint->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* Account = 'hr' lists the tables of one account. SQLite checks it again, in the case of its
- * letters too. */
+ * letters too, and checks the TableName, which makes no list shorter. */
 static int tables_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     (void)vtab;
-    info->estimatedCost = 1e9;
-    info->estimatedRows = 1000;
-    for (int i = 0; i < info->nConstraint && info->idxNum == 0; i++) {
-        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-        if (constraint->iColumn == TABLES_ACCOUNT && constraint->usable &&
-            constraint->op == SQLITE_INDEX_CONSTRAINT_EQ) {
-            info->aConstraintUsage[i].argvIndex = 1;
-            info->estimatedCost = 1e6;
-            info->estimatedRows = 100;
-            info->idxNum = 1;
-        }
+    int arguments = 0;
+    int account = find_equality(info, TABLES_ACCOUNT);
+    int names = find_equality(info, TABLES_NAME);
+    info->estimatedCost = account >= 0 ? 1e6 : 1e9;
+    info->estimatedRows = account >= 0 ? 100 : 1000;
+    if (account >= 0) {
+        info->aConstraintUsage[account].argvIndex = ++arguments;
+        info->idxNum |= PLAN_ACCOUNT;
+    }
+    if (names >= 0) {
+        info->aConstraintUsage[names].argvIndex = ++arguments;
+        sqlite3_vtab_in(info, names, 1); /* one list for all names */
+        info->idxNum |= PLAN_NAMES;
     }
     return SQLITE_OK;
 }
@@ -222,7 +245,8 @@ static int tables_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     service_tables_cursor *cursor = service_tables_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     reset_tables_cursor(cursor);
-    if (plan != 0) {
+    cursor->plan = plan;
+    if ((plan & PLAN_ACCOUNT) != 0) {
         const unsigned char *name = sqlite3_value_text(argv[0]);
         if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
             return SQLITE_OK; /* without a current account the cursor is at its end */
@@ -264,7 +288,9 @@ static int tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         sqlite3_result_text64(context, (const char *)table.data, table.size, SQLITE_TRANSIENT,
                               SQLITE_UTF8);
     } else {
+        const int by_names = PLAN_ACCOUNT | PLAN_NAMES;
         pt_buffer key = {0};
+        pt_buffer_append_byte(&key, cursor->plan == by_names ? FOUND_BY_NAMES : FOUND_OTHERWISE);
         pt_key_append(&key, pt_slice_text(cursor->current), table);
         if (key.failed) {
             pt_buffer_free(&key);
@@ -321,23 +347,45 @@ static int delete_service_table(pt_service_vtab *table, const char *account, con
 static int insert_row(pt_service_vtab *table, sqlite3_value **columns, pt_error *error)
 {
     const char *account = (const char *)sqlite3_value_text(columns[TABLES_ACCOUNT]);
+    int type = sqlite3_value_type(columns[TABLES_NAME]);
     const char *name = (const char *)sqlite3_value_text(columns[TABLES_NAME]);
     if (account == NULL || name == NULL) {
         return pt_error_set(error, SQLITE_CONSTRAINT_NOTNULL,
                             "Account and TableName are needed to create a table; give both");
     }
+    if (type == SQLITE_BLOB || type == SQLITE_FLOAT) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "TableName is no text; give a text (InvalidResourceName)");
+    }
+    if (strlen(name) != (size_t)sqlite3_value_bytes(columns[TABLES_NAME])) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "TableName %Q is followed by U+0000; leave that out "
+                            "(InvalidResourceName)",
+                            name);
+    }
     int rc = pt_service_check_table_name(name, error);
+    if (rc == SQLITE_ERROR) { /* as of a row of pt_tables */
+        error->rc = SQLITE_CONSTRAINT_VTAB;
+    }
     return rc == SQLITE_OK ? create_service_table(table, account, name, error) : rc;
 }
 
-/* The key is Account 00 TableName. */
+/* The key is Account 00 TableName, after its first byte. */
 static int delete_row_of(pt_service_vtab *table, sqlite3_value *key, pt_error *error)
 {
     pt_slice account;
     pt_slice name;
-    pt_slice bytes = pt_slice_of(sqlite3_value_blob(key), (size_t)sqlite3_value_bytes(key));
-    if (bytes.data == NULL || !pt_key_split(bytes, &account, &name)) {
+    const uint8_t *bytes = sqlite3_value_blob(key);
+    size_t size = (size_t)sqlite3_value_bytes(key);
+    if (bytes == NULL || !pt_key_split(pt_slice_of(bytes + 1, size - 1), &account, &name)) {
         return pt_error_nomem(error);
+    }
+    if (bytes[0] != FOUND_BY_NAMES) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "a DELETE without the names of the tables would delete all that it "
+                            "finds, with their entities, and ROLLBACK brings none back; write "
+                            "WHERE Account = ... AND TableName = ..., or IN (...) with a list of "
+                            "names");
     }
     char *copy = sqlite3_mprintf("%.*s", (int)name.size, name.data);
     int rc = copy != NULL ? delete_service_table(table, (const char *)account.data, copy, error)
@@ -346,12 +394,27 @@ static int delete_row_of(pt_service_vtab *table, sqlite3_value *key, pt_error *e
     return rc;
 }
 
+/* What the service has done for earlier rows of the statement, nothing takes back. */
+static void tell_what_is_done(const pt_service_vtab *table, bool deletes, pt_error *error)
+{
+    char *text = error->message;
+    int64_t count = table->changed;
+    if (count != 0 && text != NULL) {
+        error->message = NULL;
+        pt_error_set(error, error->rc, "%s; of the statement %lld table%s %s, which stays so", text,
+                     (long long)count, count == 1 ? " is" : "s are",
+                     deletes ? "deleted" : "created");
+        sqlite3_free(text);
+    }
+}
+
 static int tables_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     pt_service_vtab *table = (pt_service_vtab *)vtab;
     pt_error error = PT_ERROR_NONE;
+    bool deletes = argc == 1;
     int rc;
-    if (argc == 1) {
+    if (deletes) {
         rc = delete_row_of(table, argv[0], &error);
     } else if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
         *rowid = sqlite3_last_insert_rowid(table->service->db);
@@ -361,9 +424,28 @@ static int tables_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
                           "a table of the service cannot be renamed; INSERT a new one, copy the "
                           "entities, and DELETE the old one");
     }
-    return rc == SQLITE_OK
-               ? rc
-               : pt_module_fail_write(table->service->db, &vtab->zErrMsg, tables_name, &error);
+    if (rc == SQLITE_OK) {
+        table->changed++;
+        return rc;
+    }
+    tell_what_is_done(table, deletes, &error);
+    return pt_module_fail_write(table->service->db, &vtab->zErrMsg, tables_name, &error);
+}
+
+/* Called once for a statement, before it reads. */
+static int tables_begin(sqlite3_vtab *vtab)
+{
+    pt_service_vtab *table = (pt_service_vtab *)vtab;
+    pt_error error = PT_ERROR_NONE;
+    table->changed = 0;
+    if (sqlite3_get_autocommit(table->service->db) != 0) {
+        return SQLITE_OK;
+    }
+    pt_error_set(&error, SQLITE_ERROR,
+                 "a table of the service is created and deleted at once, and ROLLBACK would not "
+                 "undo it, so a transaction cannot do it; COMMIT first, and repeat the statement "
+                 "without BEGIN (in Python with isolation_level=None)");
+    return fail_tables(table, &error);
 }
 
 const sqlite3_module pt_service_tables_module = {
@@ -378,4 +460,5 @@ const sqlite3_module pt_service_tables_module = {
     .xColumn = tables_column,
     .xRowid = tables_rowid,
     .xUpdate = tables_update,
+    .xBegin = tables_begin,
 };

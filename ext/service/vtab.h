@@ -10,6 +10,7 @@
 typedef struct pt_service_vtab {
     sqlite3_vtab base;
     pt_service *service;
+    int64_t changed; /* rows that the running statement has written */
 } pt_service_vtab;
 
 /* For xConnect; `service` is the module's user data. SQLite's code. */

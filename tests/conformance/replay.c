@@ -309,7 +309,8 @@ static void outcomes_are_the_services(void **state)
     assert_true(lines.number > 0);
     corpus_close(&lines);
     if (service != NULL) {
-        run(r.db, "DELETE FROM pt_service_tables WHERE Account = 'hr'");
+        run(r.db, "DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName IN (SELECT "
+                  "TableName FROM pt_service_tables WHERE Account = 'hr')");
     }
     end_replay(&r);
     assert_int_equal(remove_folder(&folder), 0);

@@ -14,4 +14,13 @@ SELECT changes();
 DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'NewOne';
 SELECT changes();
 INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'a b');
+-- a table is deleted only by its names
+DELETE FROM pt_service_tables;
+DELETE FROM pt_service_tables WHERE TableName = 'Employee';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName > 'A';
+SELECT * FROM pt_service_tables WHERE TableName GLOB '[A-O]*' ORDER BY TableName;
+-- what was done before a failure stays, and the error says so
+INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'NewOne'), ('hr', 'NewTwo'), ('hr', 'Employee');
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName IN ('NewOne', 'NewTwo', 'NewThree');
+SELECT changes();
 SELECT * FROM pt_service_accounts;

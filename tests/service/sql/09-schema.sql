@@ -18,9 +18,9 @@ SELECT pt_service_account('ftp', 'AccountName=hr;AccountKey=c2VjcmV0;TableEndpoi
 -- creating and deleting a table of the service is no part of a transaction
 BEGIN;
 INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'Stays');
-ROLLBACK;
-SELECT TableName FROM pt_service_tables WHERE TableName = 'Stays';
-DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Stays';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Employee';
+COMMIT;
+SELECT TableName FROM pt_service_tables WHERE TableName IN ('Employee', 'Stays');
 -- counts
 SELECT json_extract(pt_service_requests(), '$.requests') > 0;
 -- the account may be given again, and a statement uses the new one

@@ -87,4 +87,4 @@ DELETE FROM Written WHERE PartitionKey = 'a' AND RowKey = '2';
 DELETE FROM Written;
 SELECT changes();
 SELECT count(*) FROM Written;
-DELETE FROM pt_service_tables WHERE TableName = 'Written';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Written';

@@ -100,4 +100,4 @@ UPDATE Written SET n = New.n FROM New WHERE PartitionKey = 'a' AND RowKey = New.
 UPDATE Written SET n = 7 FROM New WHERE PartitionKey = 'a' AND RowKey = New.id;
 COMMIT;
 SELECT RowKey, n FROM Written WHERE PartitionKey = 'a' AND RowKey < '4';
-DELETE FROM pt_service_tables WHERE TableName IN ('Written', 'Other');
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName IN ('Written', 'Other');

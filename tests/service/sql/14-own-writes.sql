@@ -94,4 +94,4 @@ INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('d', '2', 2);
 SELECT a.n, w.n FROM other.Attached AS a, Written AS w WHERE a.PartitionKey = 'd' AND w.PartitionKey = 'd';
 COMMIT;
 SELECT count(*) FROM Written WHERE PartitionKey = 'd';
-DELETE FROM pt_service_tables WHERE TableName = 'Written';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Written';

@@ -42,7 +42,7 @@ BEGIN;
 INSERT INTO Written(PartitionKey, RowKey) VALUES ('a', '7');
 ROLLBACK;
 .shell ./command
-DELETE FROM pt_service_tables WHERE TableName = 'Written';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Written';
 -- a signature is in the URL of the batch, and not in its operations
 INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'Signed');
 CREATE TEMP TABLE Address AS SELECT pt_service_account('hr') AS address;

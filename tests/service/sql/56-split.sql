@@ -65,4 +65,4 @@ SELECT count(*), min(n), sum(n) FROM Loaded WHERE PartitionKey = 'order';
 -- entities of which few fit into a group
 INSERT INTO Loaded(PartitionKey, RowKey, Properties) WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 14), p(json) AS (SELECT json_group_object('p' || i, printf('%.*c', 32000, 'x')) FROM c) SELECT 'large', i, json FROM c, p;
 SELECT count(*) FROM Loaded WHERE PartitionKey = 'large';
-DELETE FROM pt_service_tables WHERE TableName = 'Loaded';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Loaded';

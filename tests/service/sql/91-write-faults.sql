@@ -71,4 +71,4 @@ INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('c', '3', 3);
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('c', '4', 4);
 .shell ./command forget
 SELECT RowKey, n FROM Written WHERE PartitionKey = 'c';
-DELETE FROM pt_service_tables WHERE TableName = 'Written';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Written';

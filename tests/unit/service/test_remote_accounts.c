@@ -126,7 +126,7 @@ static void tables_are_listed(void **state)
     expect_sql(sql, "0\n");
     sqlite3_free(sql);
     expect_sql("SELECT Account, TableName, hex(TableKey) FROM pt_service_tables",
-               "hr A 68720041\nhr B 68720042\nhr C 68720043\n");
+               "hr A 0068720041\nhr B 0068720042\nhr C 0068720043\n");
     assert_int_equal(canned_take_requests(), 3);
     expect_sql("SELECT count(*) FROM pt_service_tables WHERE Account = 'abc'", "0\n");
     assert_int_equal(canned_take_requests(), 1);
@@ -184,9 +184,18 @@ static void tables_are_created_and_deleted(void **state)
     expect_sql("INSERT OR IGNORE INTO pt_service_tables VALUES ('hr', 'There')", "");
     canned_take_requests();
     expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'x')",
-               "1: ptable: pt_service_tables: the service has no table 'x': a name has 3 to 63 "
+               "2323: ptable: pt_service_tables: the service has no table 'x': a name has 3 to 63 "
                "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
                "give another one (OutOfRangeInput)");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'New' || char(0) || 'er')",
+               "2323: ptable: pt_service_tables: TableName 'New' is followed by U+0000; leave that "
+               "out (InvalidResourceName)");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', x'4E6577')",
+               "20: ptable: pt_service_tables: TableName is no text; give a text "
+               "(InvalidResourceName)");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 5.0)",
+               "20: ptable: pt_service_tables: TableName is no text; give a text "
+               "(InvalidResourceName)");
     expect_sql("INSERT INTO pt_service_tables VALUES ('hr', NULL)",
                "1299: ptable: pt_service_tables: Account and TableName are needed to create a "
                "table; give both");
@@ -194,6 +203,130 @@ static void tables_are_created_and_deleted(void **state)
     expect_sql("UPDATE pt_service_tables SET TableName = 'Z' WHERE TableName = 'A'",
                "2323: ptable: pt_service_tables: a table of the service cannot be renamed; INSERT "
                "a new one, copy the entities, and DELETE the old one");
+    close_remote();
+}
+
+#define NAMES_NEEDED                                                                               \
+    "2323: ptable: pt_service_tables: a DELETE without the names of the tables would delete all "  \
+    "that it finds, with their entities, and ROLLBACK brings none back; write WHERE Account = "    \
+    "... AND TableName = ..., or IN (...) with a list of names"
+
+static void expect_delete(const char *where, const char *expected, int deleted, int requests)
+{
+    char *sql = sqlite3_mprintf("DELETE FROM pt_service_tables %s", where);
+    expect_sql(sql, expected);
+    int found = was_sent("DELETE /hr/Tables('A')") + was_sent("DELETE /hr/Tables('B')");
+    assert_int_equal(found, deleted);
+    assert_int_equal(canned_take_requests(), requests);
+    sqlite3_free(sql);
+}
+
+/* A statement that found tables in another way deletes none, not even those that it names. */
+static void tables_are_deleted_by_their_names_only(void **state)
+{
+    (void)state;
+    static const char *const unnamed[] = {
+        "",
+        "WHERE Account = 'hr'",
+        "WHERE TableName = 'A'",
+        "WHERE TableName IN ('A', 'B')",
+        "WHERE Account = 'hr' AND TableName LIKE 'A%'",
+        "WHERE Account = 'hr' AND TableName >= 'A'",
+        "WHERE Account = 'hr' AND TableName = TableName",
+        "WHERE Account = 'hr' AND +TableName = 'A'",
+        "WHERE Account IS NOT NULL AND TableName IN ('A', 'B')",
+        "WHERE Account = 'hr' AND TableName = 'A' OR TableName > 'A'",
+        "WHERE Account = 'hr' AND TableName = 'A' OR Account = 'zoo' AND TableName > 'A'",
+        "WHERE Account = 'hr' AND TableName = 'A' OR Account = 'hr' AND TableName = 'B'",
+        "WHERE Account = 'hr' AND TableName = 'B' OR Account = 'hr' AND TableName LIKE 'A%'",
+        "WHERE TableKey = x'0068720041'",
+        "WHERE EXISTS (SELECT 1 FROM Names WHERE a = Account AND t = TableName)",
+    };
+    open_remote(answer_with_tables);
+    char *zoo = sqlite3_mprintf("SELECT pt_service_account('zoo', 'AccountName=hr;BearerToken=t;"
+                                "TableEndpoint=http://127.0.0.1:%d/hr') IS NULL",
+                                canned.port);
+    expect_sql(zoo, "0\n");
+    sqlite3_free(zoo);
+    expect_sql("CREATE TABLE Names AS SELECT 'hr' AS a, 'A' AS t UNION SELECT 'hr', 'B'", "");
+    for (size_t i = 0; i < COUNT(unnamed); i++) {
+        char *sql = sqlite3_mprintf("DELETE FROM pt_service_tables %s", unnamed[i]);
+        expect_sql(sql, NAMES_NEEDED);
+        assert_false(was_sent("DELETE "));
+        sqlite3_free(sql);
+    }
+    canned_take_requests();
+    expect_delete("WHERE Account = 'hr' AND TableName = 'A'", "", 1, 3);
+    expect_delete("WHERE Account = 'hr' AND TableName = 'a'", "", 1, 3);
+    expect_delete("WHERE Account = 'hr' AND TableName IN ('A', 'B')", "", 2, 4);
+    expect_delete("WHERE Account = 'hr' AND (TableName = 'A' OR TableName = 'B')", "", 2, 4);
+    expect_delete("WHERE Account = 'hr' AND TableName IN (SELECT t FROM Names)", "", 2, 4);
+    expect_delete("WHERE (Account, TableName) IN (SELECT a, t FROM Names)", "", 2, 6);
+    expect_delete("WHERE Account = 'hr' AND TableName = 'A' OR Account = 'zoo' AND TableName = 'B'",
+                  "", 2, 6);
+    expect_delete("WHERE Account = 'hr' AND TableName = 'Z'", "", 0, 2);
+    expect_delete("WHERE Account = 'hr' AND TableName = NULL", "", 0, 2);
+    close_remote();
+}
+
+#define NO_TRANSACTION                                                                             \
+    "1: ptable: pt_service_tables: a table of the service is created and deleted at once, and "    \
+    "ROLLBACK would not undo it, so a transaction cannot do it; COMMIT first, and repeat the "     \
+    "statement without BEGIN (in Python with isolation_level=None)"
+
+static void a_transaction_changes_no_tables(void **state)
+{
+    (void)state;
+    static const char *const begin[] = {"BEGIN", "BEGIN IMMEDIATE", "SAVEPOINT s"};
+    open_remote(answer_with_tables);
+    expect_sql("CREATE TABLE Plain(x)", "");
+    for (size_t i = 0; i < COUNT(begin); i++) {
+        expect_sql(begin[i], "");
+        expect_sql("INSERT INTO Plain VALUES (1)", "");
+        expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'New')", NO_TRANSACTION);
+        expect_sql("INSERT OR IGNORE INTO pt_service_tables VALUES ('hr', 'New')", NO_TRANSACTION);
+        expect_sql("DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'A'",
+                   NO_TRANSACTION);
+        expect_sql("UPDATE pt_service_tables SET TableName = 'B'", NO_TRANSACTION);
+        assert_int_equal(canned_take_requests(), 0);
+        assert_int_equal(sqlite3_get_autocommit(db), 0);
+        expect_sql("SELECT count(*) FROM pt_service_tables", "3\n");
+        expect_sql("COMMIT", "");
+        canned_take_requests();
+    }
+    expect_sql("SELECT count(*) FROM Plain", "3\n");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'New')", "");
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
+/* Nothing takes back what was done before. */
+static void a_statement_that_fails_says_what_is_done(void **state)
+{
+    (void)state;
+    open_remote(answer_with_tables);
+    expect_sql("DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName IN ('C', 'A', "
+               "'B')",
+               "1: ptable: pt_service_tables: account 'hr', table 'C': there is no such table; "
+               "INSERT INTO pt_service_tables(Account, TableName) creates one, and SELECT * FROM "
+               "pt_service_tables lists them (upper and lower case may matter) "
+               "(ResourceNotFound); of the statement 2 tables are deleted, which stays so");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'New'), ('hr', 'There')",
+               "1555: ptable: pt_service_tables: account 'hr', table 'There': there is one "
+               "already; use another name (TableAlreadyExists); of the statement 1 table is "
+               "created, which stays so");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'There')",
+               "1555: ptable: pt_service_tables: account 'hr', table 'There': there is one "
+               "already; use another name (TableAlreadyExists)");
+    expect_sql("INSERT OR IGNORE INTO pt_service_tables VALUES ('hr', 'New'), ('hr', 'There'), "
+               "('hr', 'New2')",
+               "");
+    expect_sql("SELECT changes()", "2\n");
+    expect_sql("INSERT OR FAIL INTO pt_service_tables VALUES ('hr', 'New'), ('hr', 'x')",
+               "2323: ptable: pt_service_tables: the service has no table 'x': a name has 3 to 63 "
+               "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
+               "give another one (OutOfRangeInput); of the statement 1 table is created, which "
+               "stays so");
     close_remote();
 }
 
@@ -480,6 +613,9 @@ int main(void)
         cmocka_unit_test(accounts_that_cannot_be_named_are_refused),
         cmocka_unit_test(tables_are_listed),
         cmocka_unit_test(tables_are_created_and_deleted),
+        cmocka_unit_test(tables_are_deleted_by_their_names_only),
+        cmocka_unit_test(a_transaction_changes_no_tables),
+        cmocka_unit_test(a_statement_that_fails_says_what_is_done),
         cmocka_unit_test(a_schema_cannot_rename_the_list_of_tables),
         cmocka_unit_test(a_lost_change_is_reported),
         cmocka_unit_test(a_change_that_was_not_sent_is_repeated),
