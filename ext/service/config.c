@@ -3,6 +3,7 @@
 #include "base/sqlite.h"
 #include "base/ticks.h"
 #include "entity/azure_limits.h"
+#include "service/budget.h"
 
 static const pt_config_option service_options[] = {
     {.name = "account", .kind = PT_OPTION_TEXT, .field = offsetof(pt_service_config, account)},
@@ -65,9 +66,8 @@ static const pt_config_option service_options[] = {
     {.name = "max_requests",
      .kind = PT_OPTION_COUNT,
      .field = offsetof(pt_service_config, max_requests),
-     .least = 1,
      .most = INT64_MAX,
-     .advice = "max_requests is an integer from 1 on"},
+     .advice = "max_requests is an integer from 0 on (0: any number)"},
 };
 
 static const pt_tail_column service_tail[] = {
@@ -119,8 +119,11 @@ static int check_service_config(const pt_service_config *config, pt_error *error
 int pt_service_config_parse(int argc, const char *const *argv, pt_service_config *config,
                             pt_error *error)
 {
-    *config = (pt_service_config){
-        .parallel = 8, .timeout = 30, .retries = 3, .dialect = PT_DIALECT_UNKNOWN};
+    *config = (pt_service_config){.parallel = 8,
+                                  .timeout = 30,
+                                  .retries = 3,
+                                  .max_requests = PT_BUDGET_DEFAULT,
+                                  .dialect = PT_DIALECT_UNKNOWN};
     int rc = pt_config_parse_form(&service_form, argc, argv, &config->base, error);
     if (rc == SQLITE_OK) {
         rc = check_service_config(config, error);

@@ -16,7 +16,7 @@ typedef struct pt_service_config {
     int64_t streams;      /* of a scan whose order does not matter, at once; 0: not given */
     int64_t timeout;      /* seconds a request */
     int64_t retries;      /* of a request */
-    int64_t max_requests; /* of a statement; 0: not given */
+    int64_t max_requests; /* of a statement; as in pt_budget */
     bool push_keys;       /* no conditions but those on keys, and Filter, are sent */
     bool declared_types;  /* every entity has the declared types */
     pt_dialect dialect;   /* unknown: not given */

@@ -103,6 +103,9 @@ static int send_operations(pt_delivery *delivery, pt_error *error)
         rc = pt_error_nomem(error);
     }
     if (rc == SQLITE_OK) {
+        rc = pt_budget_spend(&delivery->budget, PT_REQUEST_MORE, error);
+    }
+    if (rc == SQLITE_OK) {
         delivery->call.body = pt_buffer_slice(&delivery->body);
         rc = pt_call_send(&delivery->call, error);
     }

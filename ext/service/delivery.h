@@ -12,6 +12,7 @@
 #ifndef PT_SERVICE_DELIVERY_H
 #define PT_SERVICE_DELIVERY_H
 
+#include "service/budget.h"
 #include "service/call.h"
 #include "service/page.h"
 #include "service/remote_operations.h"
@@ -29,6 +30,7 @@ typedef struct pt_remote_target {
 typedef struct pt_delivery {
     pt_remote_target target;
     pt_remote_operations *operations; /* not empty, at most 100; some may be taken out */
+    pt_budget budget;                 /* of the statement, or zero */
     pt_call call;
     pt_buffer body;
     pt_buffer if_match;
@@ -37,7 +39,8 @@ typedef struct pt_delivery {
     bool in_doubt;  /* an attempt may have done the operations, without telling */
 } pt_delivery;
 
-/* Begins to send. SQLITE_NOMEM; SQLITE_ERROR if there is no such account. */
+/* Begins to send. SQLITE_NOMEM; SQLITE_ERROR if there is no such account; codes of pt_budget_spend.
+ */
 int pt_delivery_send(pt_delivery *delivery, pt_error *error);
 
 /*

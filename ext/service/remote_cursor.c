@@ -7,8 +7,6 @@
 #include "service/remote_row.h"
 #include "service/remote_table.h"
 
-enum { SCAN_REQUESTS_MAX = 1000 };
-
 typedef struct remote_cursor {
     sqlite3_vtab_cursor base;
     pt_remote_table *table;
@@ -37,6 +35,7 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         return SQLITE_NOMEM;
     }
     memset(cursor, 0, sizeof *cursor + hints);
+    pt_statement *statement = pt_statement_enter(&table->service->statements, table->service->db);
     cursor->table = table;
     cursor->row.config = config;
     cursor->row.query = &cursor->scan.query;
@@ -47,9 +46,11 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         .timeout = config->timeout,
         .retries = config->retries,
         .parts = &cursor->conditions.parts,
+        .budget = {.statement = statement, .max_requests = config->max_requests},
     };
     int64_t streams = config->streams != 0 ? config->streams : config->parallel;
-    if (!pt_remote_scan_init(&cursor->scan, config->parallel, streams)) {
+    if (statement == NULL || !pt_remote_scan_init(&cursor->scan, config->parallel, streams)) {
+        pt_statement_leave(&table->service->statements, statement);
         sqlite3_free(cursor);
         return SQLITE_NOMEM;
     }
@@ -60,6 +61,8 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 int pt_remote_cursor_close(sqlite3_vtab_cursor *base)
 {
     remote_cursor *cursor = remote_cursor_of(base);
+    pt_statement *statement = cursor->scan.query.budget.statement;
+    pt_statement_leave(&cursor->table->service->statements, statement);
     pt_remote_scan_free(&cursor->scan);
     pt_overlay_free(&cursor->overlay);
     pt_remote_filter_free(&cursor->filter);
@@ -83,8 +86,7 @@ static int check_remote_scan(remote_cursor *cursor, unsigned bits, pt_error *err
 {
     const pt_service_config *config = &cursor->table->config;
     bool whole = pt_plan_is_table_scan(bits) && !cursor->filter.bounded;
-    bool given = config->max_requests != 0;
-    cursor->scan.query.max_requests = whole && !given ? SCAN_REQUESTS_MAX : config->max_requests;
+    cursor->scan.query.whole = whole;
     return !whole || !config->base.deny_scan
                ? SQLITE_OK
                : pt_error_set(error, SQLITE_ERROR,

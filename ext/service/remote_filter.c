@@ -68,6 +68,7 @@ static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, 
     }
     pt_stream_query query = *row->query;
     query.any_order = false;
+    query.whole = false;
     query.select = PT_SELECT_KEYS;
     query.rows = NULL;
     query.filter = filter;
@@ -85,7 +86,6 @@ static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, 
         rc = pt_stream_next(&stream, &found, error);
     }
     *passes = found != NULL;
-    row->query->requests = query.requests;
     pt_stream_free(&stream);
     pt_buffer_free(&after);
     return rc;

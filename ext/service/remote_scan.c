@@ -123,8 +123,9 @@ static bool is_time_for(const pt_remote_scan *scan, const pt_key_span *span)
     bool point = pt_stream_is_point(&scan->query, span);
     int most = point ? POINTS_FACTOR * scan->parallel : scan->parallel;
     bool limited = scan->query.top != 0;
-    return scan->count == 0 ||
-           (scan->count < most && pt_stream_may_send(&scan->query) && (!limited || scan->left > 0));
+    bool may_ask =
+        pt_budget_allows(&scan->query.budget, scan->query.whole ? PT_REQUEST_SCAN : PT_REQUEST_ASK);
+    return scan->count == 0 || (scan->count < most && may_ask && (!limited || scan->left > 0));
 }
 
 static int open_stream(pt_remote_scan *scan, const pt_key_span *span, pt_error *error)
@@ -186,9 +187,10 @@ static bool may_divide(const pt_remote_scan *scan)
     const pt_stream_query *query = &scan->query;
     int64_t more = scan->divisions + query->in_vain;
     bool useful = more < (query->pages - query->in_vain) / PAGES_A_DIVISION && scan->guesses > 0;
-    bool bounded = query->max_requests != 0;
+    pt_request_kind kind = query->whole ? PT_REQUEST_SCAN : PT_REQUEST_MORE;
+    int64_t most = pt_budget_limit(&query->budget, kind);
     bool allowed =
-        !bounded || (more < query->max_requests / REQUESTS_A_DIVISION && pt_stream_may_send(query));
+        most == 0 || (more < most / REQUESTS_A_DIVISION && pt_budget_allows(&query->budget, kind));
     return useful && allowed && scan->count < scan->divided && scan->walked &&
            scan->span_next == scan->span_count && query->service->counts.retries == scan->retries &&
            has_room_for_bounds(query);

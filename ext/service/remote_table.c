@@ -14,6 +14,23 @@ pt_dialect pt_remote_table_dialect(const pt_remote_table *table)
                                        : pt_service_dialect(table->service, table->config.account);
 }
 
+void pt_remote_table_end_budget(pt_remote_table *table)
+{
+    pt_service *service = table->service;
+    pt_statement_leave(&service->statements, service->writing);
+    service->writing = NULL;
+}
+
+int pt_remote_table_budget(pt_remote_table *table, pt_budget *budget, pt_error *error)
+{
+    pt_service *service = table->service;
+    pt_statement *running = pt_statement_enter(&service->statements, service->db);
+    pt_remote_table_end_budget(table);
+    service->writing = running;
+    *budget = (pt_budget){.statement = running, .max_requests = table->config.max_requests};
+    return running != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
 /* Views and triggers may not use the table: a database from somewhere else could send requests, and
  * pay for them, with the accounts of whoever opens it. */
 static int declare_remote_table(sqlite3 *db, const pt_remote_table *table, pt_error *error)
@@ -68,6 +85,7 @@ int pt_remote_table_disconnect(sqlite3_vtab *vtab)
 {
     pt_remote_table *table = pt_remote_table_of(vtab);
     pt_split_free(table->split);
+    pt_remote_table_end_budget(table);
     pt_bag_free(&table->bag);
     pt_buffer_free(&table->body);
     pt_service_config_free(&table->config);

@@ -30,6 +30,13 @@ static inline pt_remote_table *pt_remote_table_of(sqlite3_vtab *vtab)
 /* The dialect of the table's service, as far as it is known. */
 pt_dialect pt_remote_table_dialect(const pt_remote_table *table);
 
+/* The budget of the statement that runs, for what it writes. It is kept until another one writes,
+ * or the transaction ends. SQLITE_NOMEM. */
+int pt_remote_table_budget(pt_remote_table *table, pt_budget *budget, pt_error *error);
+
+/* Forgets the statement that wrote last. */
+void pt_remote_table_end_budget(pt_remote_table *table);
+
 /* Reports an error to SQLite as "ptable: <table>: <text>". Returns its code. */
 int pt_remote_table_fail(pt_remote_table *table, pt_error *error);
 

@@ -113,7 +113,7 @@ static int add_to_split(pt_remote_table *table, const pt_remote_operation *opera
                                          .table = config->base.table,
                                          .timeout = config->timeout,
                                          .retries = config->retries};
-        table->split = pt_split_new(&target, (int)config->parallel);
+        table->split = pt_split_new(&target, config->max_requests, (int)config->parallel);
     }
     if (table->split == NULL) {
         return pt_error_nomem(error);
@@ -196,7 +196,10 @@ static int send_pending(pt_remote_table *table, pt_error *error)
     pt_remote_operations sent = pending->operations;
     memcpy(kept, sent.kept, sent.count * sizeof *kept);
     sent.kept = kept;
-    pt_delivery delivery = {.target = {.service = table->service,
+    pt_budget budget = {.statement = pending->in_transaction ? NULL : table->service->writing,
+                        .max_requests = table->config.max_requests};
+    pt_delivery delivery = {.budget = budget,
+                            .target = {.service = table->service,
                                        .account = pending->account,
                                        .table = pending->table,
                                        .timeout = pending->timeout,
@@ -253,6 +256,7 @@ static void end_transaction(pt_remote_table *table)
     pt_split_free(table->split);
     table->split = NULL;
     pt_pending_clear(pending_of(table));
+    pt_remote_table_end_budget(table);
 }
 
 int pt_remote_transaction_commit(sqlite3_vtab *vtab)
@@ -280,7 +284,10 @@ int pt_remote_transaction_begin(sqlite3_vtab *vtab)
                      "virtual table of it");
         return pt_remote_table_fail(table, &error);
     }
-    return SQLITE_OK;
+    pt_budget budget;
+    return pt_remote_table_budget(table, &budget, &error) == SQLITE_OK
+               ? SQLITE_OK
+               : pt_remote_table_fail(table, &error);
 }
 
 /* Forgets the marks of a level and above. */

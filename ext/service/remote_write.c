@@ -84,6 +84,21 @@ static int add_operation(remote_write *w, pt_remote_operation *operation)
     return pt_remote_transaction_add(w->table, operation, w->error);
 }
 
+/* Reads one entity, as a request of the statement. */
+static int read_one(remote_write *w, const pt_remote_operation *operation, pt_page *page,
+                    const pt_page_entity **found)
+{
+    pt_budget budget;
+    const pt_remote_target target = target_of(w);
+    int rc = pt_remote_table_budget(w->table, &budget, w->error);
+    if (rc == SQLITE_OK) {
+        rc = pt_budget_spend(&budget, PT_REQUEST_LOOK, w->error);
+    }
+    return rc == SQLITE_OK ? pt_remote_read(&target, operation->partition, operation->row, page,
+                                            found, w->error)
+                           : rc;
+}
+
 /* --- INSERT --- */
 
 static int read_keys(remote_write *w, pt_remote_operation *operation)
@@ -173,11 +188,10 @@ static int look_for_entity(remote_write *w, const pt_remote_operation *operation
 {
     pt_page page = {0};
     const pt_page_entity *found = NULL;
-    const pt_remote_target target = target_of(w);
     int rc = check_remote_entity(w, operation);
     bool written = rc == SQLITE_OK && is_written_already(w, operation, (pt_slice){0});
     if (rc == SQLITE_OK && !written) {
-        rc = pt_remote_read(&target, operation->partition, operation->row, &page, &found, w->error);
+        rc = read_one(w, operation, &page, &found);
     }
     pt_page_free(&page);
     return rc == SQLITE_OK && (found != NULL || written)
@@ -419,10 +433,9 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
 {
     pt_page page = {0};
     const pt_page_entity *found = NULL;
-    const pt_remote_target target = target_of(w);
     int rc = pt_remote_transaction_check_first(w->table, old, w->error);
     if (rc == SQLITE_OK) {
-        rc = pt_remote_read(&target, old->partition, old->row, &page, &found, w->error);
+        rc = read_one(w, old, &page, &found);
     }
     if (rc == SQLITE_OK && (found == NULL || !pt_slice_equal(found->etag, old->etag))) {
         rc = refuse_changed_entity(w, old);

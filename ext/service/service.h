@@ -7,6 +7,7 @@
 #define PT_SERVICE_SERVICE_H
 
 #include "service/account.h"
+#include "service/budget.h"
 #include "service/http.h"
 #include "service/remote_operations.h"
 
@@ -71,6 +72,8 @@ typedef struct pt_service {
     size_t account_capacity;
     pt_service_counts counts;
     pt_remote_pending pending;
+    pt_statement *statements; /* that have requests counted */
+    pt_statement *writing;    /* the one of them that wrote last in this transaction, or NULL */
 } pt_service;
 
 /* With one reference; NULL when out of memory. */

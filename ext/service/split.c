@@ -19,13 +19,15 @@ struct pt_split {
     int group_count;
     int64_t done; /* operations */
     bool stopped;
+    pt_service *service;
+    pt_statement *statement;
     int capacity;
     int first; /* the request sent first, of `under_way` in a ring */
     int under_way;
     split_request requests[];
 };
 
-pt_split *pt_split_new(const pt_remote_target *target, int parallel)
+pt_split *pt_split_new(const pt_remote_target *target, int64_t max_requests, int parallel)
 {
     size_t size = sizeof(pt_split) + (size_t)parallel * sizeof(split_request);
     pt_split *split = sqlite3_malloc64(size);
@@ -33,9 +35,17 @@ pt_split *pt_split_new(const pt_remote_target *target, int parallel)
         return NULL;
     }
     memset(split, 0, size);
+    split->service = target->service;
+    split->statement = pt_statement_enter(&split->service->statements, split->service->db);
+    if (split->statement == NULL) {
+        sqlite3_free(split);
+        return NULL;
+    }
     split->capacity = parallel;
     for (int i = 0; i < parallel; i++) {
         split->requests[i].delivery.target = *target;
+        split->requests[i].delivery.budget =
+            (pt_budget){.statement = split->statement, .max_requests = max_requests};
         split->requests[i].delivery.operations = &split->requests[i].operations;
     }
     return split;
@@ -53,6 +63,7 @@ void pt_split_free(pt_split *split)
     for (int i = 0; i < GROUPS_MAX; i++) {
         pt_remote_operations_free(&split->groups[i]);
     }
+    pt_statement_leave(&split->service->statements, split->statement);
     sqlite3_free(split);
 }
 

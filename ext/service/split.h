@@ -10,9 +10,9 @@
 
 typedef struct pt_split pt_split;
 
-/* Up to `parallel` requests are under way at once. The target's texts must last as long as the
- * split. NULL when out of memory. */
-pt_split *pt_split_new(const pt_remote_target *target, int parallel);
+/* Up to `parallel` requests are under way at once; max_requests as in pt_budget. The target's texts
+ * must last as long as the split. NULL when out of memory. */
+pt_split *pt_split_new(const pt_remote_target *target, int64_t max_requests, int parallel);
 
 /* Adds an operation, and sends groups that are full. Codes as pt_delivery_send and
  * pt_delivery_receive, then for any of the operations given so far. */

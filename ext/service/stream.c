@@ -157,33 +157,28 @@ static int describe_page_call(pt_stream *stream, pt_error *error)
                               (long long)call->query.size, URL_QUERY_MAX);
 }
 
-bool pt_stream_may_send(const pt_stream_query *query)
+static pt_request_kind next_request_kind(const pt_stream *stream)
 {
-    return query->max_requests == 0 || query->requests < query->max_requests;
+    bool first = stream->pages == 0 && !stream->is_second;
+    return stream->query->whole ? PT_REQUEST_SCAN : first ? PT_REQUEST_ASK : PT_REQUEST_MORE;
 }
 
 int pt_stream_prefetch(pt_stream *stream, pt_error *error)
 {
-    pt_stream_query *query = stream->query;
-    if (stream->finished || stream->call.http != NULL || !pt_stream_may_send(query)) {
+    const pt_budget *budget = &stream->query->budget;
+    pt_request_kind kind = next_request_kind(stream);
+    if (stream->finished || stream->call.http != NULL || !pt_budget_allows(budget, kind)) {
         return SQLITE_OK;
     }
     int rc = describe_page_call(stream, error);
     if (rc == SQLITE_OK) {
-        query->requests++;
+        rc = pt_budget_spend(budget, kind, error);
+    }
+    if (rc == SQLITE_OK) {
         stream->sent = pt_http_clock();
         rc = pt_call_send(&stream->call, error);
     }
     return rc;
-}
-
-static int refuse_more_requests(const pt_stream_query *query, pt_error *error)
-{
-    return pt_error_set(error, SQLITE_ERROR,
-                        "the statement needs more than %lld requests, which max_requests forbids; "
-                        "add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
-                        "table with a larger max_requests",
-                        (long long)query->max_requests);
 }
 
 /* --- Replies --- */
@@ -355,10 +350,10 @@ static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
  * there to receive the reply. */
 static void forget_late_request(pt_stream *stream)
 {
-    pt_stream_query *query = stream->query;
+    const pt_stream_query *query = stream->query;
     if (stream->call.http != NULL && pt_http_clock() - stream->sent >= query->timeout * 1000) {
         pt_call_end(&stream->call);
-        query->requests--;
+        pt_budget_take_back(&query->budget, next_request_kind(stream));
     }
 }
 
@@ -368,8 +363,8 @@ static int receive_page(pt_stream *stream, pt_error *error)
     pt_http_reply *reply;
     forget_late_request(stream);
     int rc = pt_stream_prefetch(stream, error);
-    if (rc == SQLITE_OK && stream->call.http == NULL) {
-        rc = refuse_more_requests(stream->query, error);
+    if (rc == SQLITE_OK && stream->call.http == NULL) { /* it is not allowed */
+        rc = pt_budget_spend(&stream->query->budget, next_request_kind(stream), error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_call_receive(&stream->call, &reply, error);

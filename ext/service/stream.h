@@ -4,6 +4,7 @@
 #ifndef PT_SERVICE_STREAM_H
 #define PT_SERVICE_STREAM_H
 
+#include "service/budget.h"
 #include "service/call.h"
 #include "service/filter_parts.h"
 #include "service/page.h"
@@ -25,13 +26,13 @@ typedef struct pt_stream_query {
                                      be too long */
     int64_t timeout;
     int64_t retries;
-    int64_t top;          /* entities that SQLite wants, by LIMIT and OFFSET; 0: not known */
-    int64_t missing;      /* of them: not yet given */
-    int64_t max_requests; /* of the statement; 0: any number */
-    int64_t requests;     /* so far */
-    bool any_order;       /* of entities; see pt_stream_receive */
-    int64_t pages;        /* that came, in any order */
-    int64_t in_vain;      /* of them: those of no use, because a range was divided */
+    pt_budget budget; /* of the statement */
+    bool whole;       /* the whole table is scanned */
+    int64_t top;      /* entities that SQLite wants, by LIMIT and OFFSET; 0: not known */
+    int64_t missing;  /* of them: not yet given */
+    bool any_order;   /* of entities; see pt_stream_receive */
+    int64_t pages;    /* that came, in any order */
+    int64_t in_vain;  /* of them: those of no use, because a range was divided */
 } pt_stream_query;
 
 /* All zeros before its first use. */
@@ -76,15 +77,12 @@ bool pt_stream_is_point(const pt_stream_query *query, const pt_key_span *span);
 int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span *span,
                    pt_error *error);
 
-/* True if max_requests allows another request. */
-bool pt_stream_may_send(const pt_stream_query *query);
-
 /* Sends the request for the next page if none is under way, so that the reply is there sooner. Does
  * nothing if max_requests forbids it: perhaps the page is not needed. Codes of pt_call_send. */
 int pt_stream_prefetch(pt_stream *stream, pt_error *error);
 
 /* Moves to the next entity, which stays valid until the next call. *entity = NULL at the end.
- * SQLITE_ERROR if the statement needs more requests than max_requests; SQLITE_TOOBIG if the filter
+ * Codes of pt_budget_spend; SQLITE_TOOBIG if the filter
  * is too long for a URL; codes of pt_call_send,
  * pt_call_receive, pt_call_fail and pt_page_add. */
 int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *error);

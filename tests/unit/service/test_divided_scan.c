@@ -269,7 +269,7 @@ static void max_requests_is_for_entities(void **state)
     expect_sql(COUNT "Two",
                "1: ptable: Two: the statement needs more than 33 requests, which max_requests "
                "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
-               "table with a larger max_requests");
+               "table with a larger max_requests (0: any number)");
     close_remote();
 }
 

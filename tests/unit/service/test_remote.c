@@ -372,7 +372,7 @@ static void requests_are_bounded(void **state)
     expect_sql("SELECT count(*) FROM Employee",
                "1: ptable: Employee: the statement needs more than 3 requests, which max_requests "
                "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
-               "table with a larger max_requests");
+               "table with a larger max_requests (0: any number)");
     assert_int_equal(canned_take_requests(), 3);
     expect_sql("CREATE VIRTUAL TABLE Narrow USING pt_service(account=hr, scan=deny)", "");
     expect_sql("SELECT count(*) FROM Narrow WHERE RowKey = 'x'",
@@ -380,10 +380,11 @@ static void requests_are_bounded(void **state)
                "forbids; add a condition on PartitionKey (=, IN, a range or pt_starts_with)");
     assert_int_equal(canned_take_requests(), 0);
     expect_sql("CREATE VIRTUAL TABLE Wide USING pt_service(account=hr, streams=1)", "");
-    expect_sql("SELECT count(*) FROM Wide WHERE RowKey = '2'",
-               "1: ptable: Wide: the statement needs more than 1000 requests, which max_requests "
-               "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
-               "table with a larger max_requests");
+    expect_sql(
+        "SELECT count(*) FROM Wide WHERE RowKey = '2'",
+        "1: ptable: Wide: the statement needs more than 1000 requests, which max_requests "
+        "forbids by default; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
+        "table with a larger max_requests (0: any number)");
     assert_int_equal(canned_take_requests(), 1000);
     close_remote();
 }

@@ -129,8 +129,9 @@ static void the_service_is_asked_for_each_row(void **state)
     expect_sql("CREATE VIRTUAL TABLE Few USING pt_service(account=hr, max_requests=2)", "");
     expect_sql("SELECT RowKey FROM Few WHERE PartitionKey = 'p' AND NOT (Filter MATCH 'good')",
                "1\n1: ptable: Few: the statement needs more than 2 requests, which max_requests "
-               "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
-               "table with a larger max_requests");
+               "forbids; instead of asking for each row, read a whole range, or copy it first "
+               "(CREATE TEMP TABLE ... AS SELECT ... WHERE PartitionKey = ...), or create the "
+               "table with a larger max_requests (0: any number)");
     close_remote();
 }
 

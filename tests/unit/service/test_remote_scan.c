@@ -291,8 +291,8 @@ static void max_requests_is_for_pages_that_are_read(void **state)
     expect_sql(
         "SELECT count(*) FROM (SELECT 1 FROM Employee WHERE PartitionKey IN ('a', 'b', 'c'))",
         "1: ptable: Employee: the statement needs more than 2 requests, which max_requests "
-        "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the table with "
-        "a larger max_requests");
+        "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or write fewer rows at "
+        "once, or create the table with a larger max_requests (0: any number)");
     assert_in_range(canned_take_requests(), 1, 2); /* the second one may be given up at once */
     close_remote();
 }
