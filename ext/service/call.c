@@ -3,14 +3,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/number.h"
+#include "entity/edm.h"
 #include "service/batch_text.h"
 
 enum {
     REPLY_MAX = 16 << 20, /* a page is 4 MiB at most, but escapes make its JSON longer */
     FIRST_PAUSE = 1000,   /* milliseconds before the second attempt; then twice as long each time */
-    PAUSE_MAX = 64000,
+    PAUSE_MAX = 1000 * PT_REPLY_PAUSE_MAX,
 };
+
+static const char client_request_name[] = "x-ms-client-request-id: ";
 
 /* In English, whatever the program's locale. */
 void pt_call_format_date(int64_t unix_seconds, char text[PT_HTTP_DATE_SIZE])
@@ -75,6 +77,17 @@ static bool make_authorization(pt_call *call, const pt_account *account)
     return !header->failed;
 }
 
+/* A random GUID: the service's logs have it. */
+static void make_client_request(pt_call *call)
+{
+    uint8_t bytes[PT_GUID_SIZE];
+    char text[PT_GUID_TEXT_SIZE + 1] = "";
+    sqlite3_randomness(sizeof bytes, bytes);
+    pt_guid_format(bytes, text);
+    sqlite3_snprintf(sizeof call->client_request, call->client_request, "%s%s", client_request_name,
+                     text);
+}
+
 static int send_attempt(pt_call *call, pt_error *error)
 {
     const pt_account *account = NULL;
@@ -85,6 +98,7 @@ static int send_attempt(pt_call *call, pt_error *error)
     if (!make_url(call, account) || !make_authorization(call, account)) {
         return pt_error_nomem(error);
     }
+    make_client_request(call);
     bool with_body = call->method != PT_HTTP_GET && call->method != PT_HTTP_DELETE;
     char type[100];
     sqlite3_snprintf(sizeof type, type, "Content-Type: %s",
@@ -95,6 +109,7 @@ static int send_attempt(pt_call *call, pt_error *error)
         "x-ms-version: 2019-02-02",
         "DataServiceVersion: 3.0",
         "Accept: application/json;odata=minimalmetadata",
+        call->client_request,
         with_header ? (const char *)call->authorization.data : "Authorization:",
         with_body ? type : call->if_match,
         with_body ? "Expect:" : NULL, /* the end of the list without a body */
@@ -133,6 +148,7 @@ int pt_call_send(pt_call *call, pt_error *error)
 static bool is_certainly_not_done(const pt_http_reply *reply)
 {
     return reply->outcome == PT_HTTP_UNREACHABLE || reply->outcome == PT_HTTP_UNTRUSTED ||
+           reply->outcome == PT_HTTP_PROXY ||
            (reply->outcome == PT_HTTP_REPLIED &&
             (reply->status == 429 || reply->status == 503 || !pt_reply_is_temporary(reply)));
 }
@@ -140,7 +156,8 @@ static bool is_certainly_not_done(const pt_http_reply *reply)
 /* True if the same request should be sent again. */
 static bool may_repeat(const pt_call *call, const pt_http_reply *reply)
 {
-    if (call->attempts >= call->retries || !pt_reply_is_temporary(reply)) {
+    if (call->attempts >= call->retries || !pt_reply_is_temporary(reply) ||
+        pt_reply_pause(reply) > PT_REPLY_PAUSE_MAX) {
         return false;
     }
     return call->method == PT_HTTP_GET || call->resends || is_certainly_not_done(reply);
@@ -150,11 +167,9 @@ static bool may_repeat(const pt_call *call, const pt_http_reply *reply)
  * that many clients do not come back at the same time. */
 static int64_t pause_before_repeating(const pt_call *call, const pt_http_reply *reply)
 {
-    pt_slice header;
-    int64_t seconds;
-    if (reply->outcome == PT_HTTP_REPLIED && pt_http_header(reply, "Retry-After", &header) &&
-        pt_integer_parse(header, &seconds) && seconds >= 0) {
-        return seconds < PAUSE_MAX / 1000 ? seconds * 1000 : PAUSE_MAX;
+    int64_t seconds = pt_reply_pause(reply);
+    if (seconds >= 0) {
+        return seconds * 1000;
     }
     int64_t pause = call->attempts < 6 ? (int64_t)FIRST_PAUSE << call->attempts : PAUSE_MAX;
     unsigned chance;
@@ -176,18 +191,24 @@ static int repeat(pt_call *call, const pt_http_reply *reply, pt_error *error)
 
 bool pt_call_has_succeeded(const pt_http_reply *reply)
 {
-    return reply->outcome == PT_HTTP_REPLIED && reply->status / 100 == 2;
+    return reply->outcome == PT_HTTP_REPLIED && reply->status / 100 == 2 && !reply->foreign;
 }
 
-static int read_refusal(pt_call *call, pt_http_reply *reply, pt_error *error)
+/* Keeps what messages need of a reply. */
+static int read_reply(pt_call *call, pt_http_reply *reply, pt_error *error)
 {
     const pt_account *account = NULL;
     int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
-    if (rc == SQLITE_OK) {
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_reply_describe_request(reply, account, call->client_request + sizeof client_request_name - 1,
+                              call->request);
+    if (reply->outcome == PT_HTTP_REPLIED && !pt_call_has_succeeded(reply)) {
         pt_refusal_read(reply, &call->refusal);
         pt_refusal_hide_secrets(&call->refusal, account);
     }
-    return rc;
+    return SQLITE_OK;
 }
 
 /* Waits for the reply to one attempt. */
@@ -198,6 +219,7 @@ static int receive_attempt(pt_call *call, pt_http_reply **reply, pt_error *error
     if (rc != SQLITE_OK) {
         return rc;
     }
+    (*reply)->foreign = call->method == PT_HTTP_GET && !pt_reply_is_page(*reply);
     if (call->batch != 0) {
         pt_batch_unwrap(*reply, call->batch);
     }
@@ -251,19 +273,36 @@ int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
         pt_http_header(*reply, "Server", &server)) {
         pt_service_note_server(service, call->subject.account, server);
     }
-    if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED && !pt_call_has_succeeded(*reply)) {
-        rc = read_refusal(call, *reply, error);
-    }
-    return rc;
+    return rc == SQLITE_OK ? read_reply(call, *reply, error) : rc;
 }
 
 int pt_call_fail(const pt_call *call, const pt_http_reply *reply, pt_error *error)
 {
     const pt_account *account = NULL;
     int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
-    return rc == SQLITE_OK ? pt_reply_fail(reply, &call->refusal, account, &call->subject,
-                                           call->method != PT_HTTP_GET, error)
-                           : rc;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_reply_fail(reply, &call->refusal, account, &call->subject, call->method != PT_HTTP_GET,
+                  error);
+    return pt_call_name_request(call, error);
+}
+
+/* A code of the service stays at the end of the message. */
+int pt_call_name_request(const pt_call *call, pt_error *error)
+{
+    char *text = error->message;
+    if (text == NULL || call->request[0] == 0 || strstr(text, call->request) != NULL) {
+        return error->rc;
+    }
+    const char *code = text[strlen(text) - 1] == ')' ? strrchr(text, '(') : NULL;
+    size_t size = code != NULL ? (size_t)(code - text) - 1 : strlen(text);
+    unsigned names = error->names;
+    error->message = NULL;
+    pt_error_set(error, error->rc, "%.*s; %s%s", (int)size, text, call->request, text + size);
+    pt_error_naming(error, names);
+    sqlite3_free(text);
+    return error->rc;
 }
 
 void pt_call_end(pt_call *call)

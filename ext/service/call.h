@@ -29,6 +29,8 @@ typedef struct pt_call {
     pt_buffer authorization; /* the whole header */
     pt_refusal refusal;      /* of the last reply, if it reports a failure */
     char date[48];
+    char client_request[64];             /* the whole header of the last attempt */
+    char request[PT_REPLY_REQUEST_SIZE]; /* how the last reply's request is known; may be empty */
 } pt_call;
 
 /* Begins the first attempt. SQLITE_ERROR: there is no such account; SQLITE_NOMEM. */
@@ -52,6 +54,10 @@ bool pt_call_has_succeeded(const pt_http_reply *reply);
 
 /* Sets the error that a reply is: codes as pt_reply_fail. */
 int pt_call_fail(const pt_call *call, const pt_http_reply *reply, pt_error *error);
+
+/* Adds to an error about the last reply by which number its request is known. Returns the error's
+ * code. */
+int pt_call_name_request(const pt_call *call, pt_error *error);
 
 /* Ends the attempt that is under way, and keeps the memory for the next pt_call_send. */
 void pt_call_end(pt_call *call);

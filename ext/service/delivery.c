@@ -341,7 +341,7 @@ static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error 
         pt_remote_operations_at(delivery->operations, blamed_operation(delivery));
     char keys[PT_KEYS_TEXT_SIZE];
     pt_keys_describe((pt_keys){.partition = operation.partition, .row = operation.row}, keys);
-    if (reply->outcome != PT_HTTP_REPLIED) {
+    if (reply->outcome != PT_HTTP_REPLIED || reply->foreign) {
         return pt_call_fail(&delivery->call, reply, error);
     }
     if (refusal->status == STATUS_CONFLICT && pt_refusal_has_code(refusal, "EntityAlreadyExists")) {
@@ -471,8 +471,12 @@ static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_e
     if (fate == FATE_DONE) {
         return SQLITE_OK;
     }
-    return refused && fate == FATE_NOT_DONE ? fail_operation(delivery, reply, error)
-                                            : fail_in_doubt(delivery, reply, error);
+    if (refused && fate == FATE_NOT_DONE) {
+        fail_operation(delivery, reply, error);
+    } else {
+        fail_in_doubt(delivery, reply, error);
+    }
+    return pt_call_name_request(&delivery->call, error);
 }
 
 int pt_delivery_receive(pt_delivery *delivery, pt_error *error)

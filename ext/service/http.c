@@ -38,6 +38,7 @@ struct pt_http_call {
     bool headers_ended; /* the empty line after them has come */
     pt_http_reply reply;
     char problem[CURL_ERROR_SIZE];
+    char proxy_problem[100];
 };
 
 /* --- The pool --- */
@@ -196,13 +197,21 @@ static const char *environment(const char *name)
     return value != NULL && *value != 0 ? value : NULL;
 }
 
-/* Certificate authorities beside those of the system, from the environment as for the program curl:
- * libcurl by itself does not look there. */
+const char *pt_http_authorities(const char **variable)
+{
+    const char *bundle = environment("CURL_CA_BUNDLE");
+    *variable = bundle != NULL ? "CURL_CA_BUNDLE" : "SSL_CERT_FILE";
+    return bundle != NULL ? bundle : environment("SSL_CERT_FILE");
+}
+
+/* From the environment as for the program curl: libcurl by itself does not look there. A folder
+ * takes the place of the system's. */
 static bool set_authorities(CURL *handle)
 {
-    const char *file = environment("CURL_CA_BUNDLE");
-    const char *folder = file == NULL ? environment("SSL_CERT_DIR") : NULL;
-    file = file == NULL ? environment("SSL_CERT_FILE") : file;
+    const char *variable;
+    const char *file = pt_http_authorities(&variable);
+    bool bundle = environment("CURL_CA_BUNDLE") != NULL;
+    const char *folder = bundle ? NULL : environment("SSL_CERT_DIR");
     return (folder == NULL ||
             curl_easy_setopt(handle, CURLOPT_CAPATH, folder) != CURLE_OUT_OF_MEMORY) &&
            (file == NULL || curl_easy_setopt(handle, CURLOPT_CAINFO, file) != CURLE_OUT_OF_MEMORY);
@@ -265,18 +274,24 @@ static bool set_options(pt_http_call *call, const pt_http_request *request)
     return set && set_protocol(handle, request) && set_authorities(handle);
 }
 
+/* The status with which a proxy has refused to connect to the service; 0: none has. */
+static int refusal_of_proxy(const pt_http_call *call)
+{
+    long status = 0;
+    curl_easy_getinfo(call->handle, CURLINFO_HTTP_CONNECTCODE, &status);
+    return status / 100 != 2 ? (int)status : 0;
+}
+
 /* True if the service cannot have done what the request asks for. Without its body a POST is none.
- * libcurl counts the request with which it asks a proxy for a connection, too. */
+ */
 static bool is_unsent(const pt_http_call *call)
 {
     long sent = 0;
-    long answer_of_proxy = 0;
     if (call->body.size != 0) {
         return call->body_sent == 0;
     }
     curl_easy_getinfo(call->handle, CURLINFO_REQUEST_SIZE, &sent);
-    curl_easy_getinfo(call->handle, CURLINFO_HTTP_CONNECTCODE, &answer_of_proxy);
-    return sent == 0 || (answer_of_proxy != 0 && answer_of_proxy / 100 != 2);
+    return sent == 0;
 }
 
 /* True if the server has shown a certificate that cannot be trusted, or it cannot be known. After a
@@ -298,7 +313,24 @@ static pt_http_outcome outcome_of_failure(const pt_http_call *call, CURLcode res
     if (is_untrusted(call, result)) {
         return PT_HTTP_UNTRUSTED;
     }
+    if (refusal_of_proxy(call) != 0) {
+        return PT_HTTP_PROXY;
+    }
     return is_unsent(call) ? PT_HTTP_UNREACHABLE : PT_HTTP_LOST;
+}
+
+/* libcurl says what it was refused, but not by whom. */
+static void note_refusal_of_proxy(pt_http_call *call)
+{
+    char *address = NULL;
+    long port = 0;
+    curl_easy_getinfo(call->handle, CURLINFO_PRIMARY_IP, &address);
+    curl_easy_getinfo(call->handle, CURLINFO_PRIMARY_PORT, &port);
+    call->reply.status = refusal_of_proxy(call);
+    sqlite3_snprintf(sizeof call->proxy_problem, call->proxy_problem,
+                     "the proxy %s:%ld refuses it with status %d", address, port,
+                     call->reply.status);
+    call->reply.problem = call->proxy_problem;
 }
 
 static void note_end(pt_http_call *call, CURLcode result)
@@ -311,6 +343,9 @@ static void note_end(pt_http_call *call, CURLcode result)
     call->reply.problem = call->problem[0] != 0 ? call->problem : curl_easy_strerror(result);
     if (result != CURLE_OK) {
         call->reply.outcome = outcome_of_failure(call, result);
+        if (call->reply.outcome == PT_HTTP_PROXY) {
+            note_refusal_of_proxy(call);
+        }
     } else if (!call->headers_ended) { /* libcurl does not mind */
         call->reply.outcome = PT_HTTP_LOST;
         call->reply.problem = "the reply ends in its headers";

@@ -40,6 +40,7 @@ typedef enum pt_http_outcome {
     PT_HTTP_REPLIED,     /* `status` is set */
     PT_HTTP_UNREACHABLE, /* the request was not sent: no connection, or no TLS session */
     PT_HTTP_UNTRUSTED,   /* it was not sent: the server's certificate cannot be trusted */
+    PT_HTTP_PROXY,       /* it was not sent: a proxy refuses the connection, with `status` */
     PT_HTTP_LOST,        /* it may have been sent, and no complete reply came */
     PT_HTTP_TOO_BIG,     /* the reply is longer than reply_max */
     PT_HTTP_NOMEM,
@@ -48,11 +49,16 @@ typedef enum pt_http_outcome {
 typedef struct pt_http_reply {
     pt_http_outcome outcome;
     int status;
+    bool foreign;        /* a gateway's, it seems: pt_refusal_read sets it */
     int64_t arrived;     /* when the call was over, by pt_http_clock */
     pt_buffer headers;   /* of the last reply, as they came */
     pt_buffer body;      /* a NUL follows */
     const char *problem; /* if there is no reply: the reason in libcurl's words */
 } pt_http_reply;
+
+/* The file of certificate authorities that counts beside those of the system; NULL if none is
+ * named. *variable is that of the environment which names it, or could. */
+const char *pt_http_authorities(const char **variable);
 
 /* NULL when out of memory. Sends nothing. */
 pt_http *pt_http_new(void);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "value/json_scan.h"
 
@@ -114,24 +115,57 @@ static pt_slice find_element(pt_slice xml, const char *name)
     return pt_slice_of("", 0);
 }
 
+/* The body without a byte order mark and blanks before it. */
+static pt_slice find_text(const pt_http_reply *reply)
+{
+    pt_slice text = pt_buffer_slice(&reply->body);
+    if (text.size > 3 && memcmp(text.data, "\xEF\xBB\xBF", 3) == 0) {
+        text = pt_slice_of(text.data + 3, text.size - 3);
+    }
+    while (text.size != 0 && text.data[0] <= ' ') {
+        text = pt_slice_of(text.data + 1, text.size - 1);
+    }
+    return text;
+}
+
+static bool has_header_of_service(const pt_http_reply *reply)
+{
+    pt_slice value;
+    return pt_http_header(reply, "x-ms-request-id", &value) ||
+           pt_http_header(reply, "x-ms-version", &value) ||
+           pt_http_header(reply, "x-ms-error-code", &value);
+}
+
+bool pt_reply_is_page(const pt_http_reply *reply)
+{
+    pt_slice text = find_text(reply);
+    return (text.size != 0 && text.data[0] == '{') || has_header_of_service(reply);
+}
+
+static bool begins_with_word(pt_slice text, const char *word)
+{
+    size_t size = strlen(word);
+    return text.size >= size && pt_is_word(pt_slice_of(text.data, size), word);
+}
+
 void pt_refusal_read(pt_http_reply *reply, pt_refusal *refusal)
 {
     *refusal = (pt_refusal){.status = reply->status};
-    pt_slice body = pt_buffer_slice(&reply->body);
-    pt_slice xml = body;
-    if (body.size > 3 && memcmp(body.data, "\xEF\xBB\xBF", 3) == 0) {
-        xml = pt_slice_of(body.data + 3, body.size - 3);
+    pt_slice text = find_text(reply);
+    pt_slice header;
+    bool html = begins_with_word(text, "<html") || begins_with_word(text, "<!doctype html");
+    bool read = false;
+    if (text.size != 0 && text.data[0] == '<' && !html) {
+        copy_code(find_element(text, "code"), refusal);
+        copy_message(find_element(text, "message"), refusal);
+        read = refusal->code[0] != 0;
+    } else if (text.size != 0 && !html) {
+        read = read_json_refusal(&reply->body, refusal);
     }
-    if (xml.size != 0 && xml.data[0] == '<') {
-        copy_code(find_element(xml, "code"), refusal);
-        copy_message(find_element(xml, "message"), refusal);
-    } else if (body.size != 0) {
-        read_json_refusal(&reply->body, refusal);
+    if (refusal->code[0] == 0 && pt_http_header(reply, "x-ms-error-code", &header)) {
+        copy_code(header, refusal);
     }
-    pt_slice code;
-    if (refusal->code[0] == 0 && pt_http_header(reply, "x-ms-error-code", &code)) {
-        copy_code(code, refusal);
-    }
+    reply->foreign = !read && !has_header_of_service(reply);
 }
 
 /* True if a part of the text is a part of the secret, or all of it. */
@@ -173,7 +207,7 @@ bool pt_refusal_has_code(const pt_refusal *refusal, const char *code)
 bool pt_reply_is_temporary(const pt_http_reply *reply)
 {
     int status = reply->status;
-    if (reply->outcome != PT_HTTP_REPLIED) {
+    if (reply->outcome != PT_HTTP_REPLIED && reply->outcome != PT_HTTP_PROXY) {
         return reply->outcome == PT_HTTP_UNREACHABLE || reply->outcome == PT_HTTP_LOST;
     }
     return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
@@ -181,22 +215,43 @@ bool pt_reply_is_temporary(const pt_http_reply *reply)
 
 /* --- Errors --- */
 
-bool pt_reply_date(const pt_http_reply *reply, int64_t *seconds)
+/* A header with a date of HTTP, in seconds since 1970. */
+static bool read_date(const pt_http_reply *reply, const char *name, int64_t *seconds)
 {
     pt_slice date;
     char text[64];
-    if (!pt_http_header(reply, "Date", &date) || date.size >= sizeof text) {
+    if (!pt_http_header(reply, name, &date) || date.size >= sizeof text) {
         return false;
     }
     memcpy(text, date.data, date.size);
     text[date.size] = 0;
     const int64_t end_of_9999 = INT64_C(253402300800);
-    int64_t theirs = curl_getdate(text, NULL);
-    bool sensible = theirs >= 0 && theirs < end_of_9999;
+    int64_t read = curl_getdate(text, NULL);
+    bool sensible = read >= 0 && read < end_of_9999;
     if (sensible) {
-        *seconds = theirs;
+        *seconds = read;
     }
     return sensible;
+}
+
+bool pt_reply_date(const pt_http_reply *reply, int64_t *seconds)
+{
+    return read_date(reply, "Date", seconds);
+}
+
+int64_t pt_reply_pause(const pt_http_reply *reply)
+{
+    static const char name[] = "Retry-After";
+    pt_slice header;
+    int64_t seconds = -1;
+    if (reply->outcome != PT_HTTP_REPLIED || !pt_http_header(reply, name, &header)) {
+        return -1;
+    }
+    if (!pt_integer_parse(header, &seconds) && read_date(reply, name, &seconds)) {
+        int64_t now = time(NULL);
+        seconds = seconds > now ? seconds - now : 0;
+    }
+    return seconds >= 0 ? seconds : -1;
 }
 
 /* Minutes that this machine's clock is ahead of the service's. */
@@ -285,9 +340,86 @@ static const char *advice_about(const pt_request_subject *subject)
                : "check the endpoint and the name of the table";
 }
 
+/* Copies a header, up to one of the characters `end`, so that it can stand in a message. Empties it
+ * if it repeats a secret. */
+static void copy_header(const failure *f, const pt_http_reply *reply, const char *name,
+                        const char *end, char *text, size_t room)
+{
+    pt_slice header = {0};
+    size_t size = 0;
+    pt_http_header(reply, name, &header);
+    while (size < header.size && size + 1 < room && strchr(end, header.data[size]) == NULL) {
+        uint8_t c = header.data[size];
+        text[size++] = (char)(c < ' ' || c >= 0x7F ? ' ' : c);
+    }
+    text[size] = 0;
+    if (strchr(text, '@') != NULL || shows_secret(text, f->account)) {
+        text[0] = 0;
+    }
+}
+
+/* The address without its query, which may hold what the request had in its own. */
+static int fail_redirected(const failure *f, const pt_http_reply *reply)
+{
+    char address[200];
+    char text[300];
+    copy_header(f, reply, "Location", "?#", address, sizeof address);
+    sqlite3_snprintf(sizeof text, text, "the reply is a redirection to %s, which is not followed",
+                     address[0] != 0 ? address : "an address that is not shown");
+    return fail_with(f, SQLITE_ERROR, text,
+                     "give that address as TableEndpoint if the account is there, else check "
+                     "proxies and gateways on the way to the service");
+}
+
+/* A long pause is told, not waited for. */
+static const char *advice_to_wait(const pt_http_reply *reply, const char *otherwise, char text[100])
+{
+    int64_t pause = pt_reply_pause(reply);
+    if (pause <= PT_REPLY_PAUSE_MAX) {
+        return otherwise;
+    }
+    sqlite3_snprintf(100, text, "it asks for a pause of %lld seconds, so try again after that",
+                     (long long)pause);
+    return text;
+}
+
+static int fail_foreign(const failure *f, const pt_http_reply *reply)
+{
+    char server[60];
+    char text[200];
+    char wait[100];
+    copy_header(f, reply, "Server", "", server, sizeof server);
+    sqlite3_snprintf(sizeof text, text,
+                     "the reply is not that of a Table service: status %d of %s%s%s", reply->status,
+                     server[0] != 0 ? "the server '" : "a server without name", server,
+                     server[0] != 0 ? "'" : "");
+    return fail_with(f, pt_reply_is_temporary(reply) ? SQLITE_BUSY : SQLITE_IOERR, text,
+                     advice_to_wait(reply,
+                                    "check the endpoint, and proxies and gateways on the way there",
+                                    wait));
+}
+
+static int fail_temporarily(const failure *f, const pt_http_reply *reply)
+{
+    int status = f->refusal->status;
+    char wait[100];
+    const char *text = status == 429 || status == 503 ? "the service is busy"
+                       : status == 408                ? "the request came too slowly"
+                                                      : "the service has failed";
+    return fail_with(f, SQLITE_BUSY, text_of(f->refusal, text),
+                     advice_to_wait(reply, "try again later, or raise the option retries", wait));
+}
+
 static int fail_refused(const failure *f, const pt_http_reply *reply)
 {
     int status = f->refusal->status;
+    pt_slice location;
+    if (status / 100 == 3 && pt_http_header(reply, "Location", &location)) {
+        return fail_redirected(f, reply);
+    }
+    if (reply->foreign) {
+        return fail_foreign(f, reply);
+    }
     if (status == 401 || status == 403) {
         return fail_authorization(f, reply);
     }
@@ -307,12 +439,7 @@ static int fail_refused(const failure *f, const pt_http_reply *reply)
                          "compare with fewer or shorter values");
     }
     if (pt_reply_is_temporary(reply)) {
-        return fail_with(f, SQLITE_BUSY, text_of(f->refusal, "the service is busy"),
-                         "try again later, or raise the option retries");
-    }
-    if (status < 400) {
-        return fail_with(f, SQLITE_ERROR, "the service answers with a redirection",
-                         "give the address that it names as TableEndpoint");
+        return fail_temporarily(f, reply);
     }
     return fail_with(f, SQLITE_ERROR, text_of(f->refusal, "the service refuses the request"),
                      advice_about(f->subject));
@@ -322,11 +449,15 @@ static int fail_refused(const failure *f, const pt_http_reply *reply)
 static int fail_trust(const pt_http_reply *reply, const pt_account *account, const char *name,
                       pt_error *error)
 {
+    const char *variable;
+    const char *file = pt_http_authorities(&variable);
     return pt_error_set(error, SQLITE_IOERR,
                         "account %Q: the certificate of %s is not trusted: %s; check the endpoint "
-                        "and this machine's clock, or name a file with the certificate of its "
-                        "authority in the environment variable SSL_CERT_FILE",
-                        name, account->endpoint, reply->problem);
+                        "and this machine's clock, or %s the certificate of its authority %s the "
+                        "environment variable %s",
+                        name, account->endpoint, reply->problem,
+                        file != NULL ? "add" : "name a file with",
+                        file != NULL ? "to the file in" : "in", variable);
 }
 
 /* libcurl's words may name a proxy with its password. */
@@ -345,6 +476,11 @@ int pt_reply_fail(const pt_http_reply *reply, const pt_refusal *refusal, const p
                             "account %Q: no connection to %s: %s; check the endpoint and the "
                             "network (SELECT * FROM pt_service_accounts)",
                             subject->account, account->endpoint, safe_problem(reply));
+    case PT_HTTP_PROXY:
+        return pt_error_set(error, SQLITE_IOERR,
+                            "account %Q: no connection to %s: %s; check https_proxy in the "
+                            "environment, its user and password, or name the host in no_proxy",
+                            subject->account, account->endpoint, reply->problem);
     case PT_HTTP_UNTRUSTED:
         return fail_trust(reply, account, subject->account, error);
     case PT_HTTP_LOST:
@@ -365,4 +501,25 @@ int pt_reply_fail(const pt_http_reply *reply, const pt_refusal *refusal, const p
     }
     failure f = {.refusal = refusal, .account = account, .subject = subject, .error = error};
     return fail_refused(&f, reply);
+}
+
+void pt_reply_describe_request(const pt_http_reply *reply, const pt_account *account,
+                               const char *client_request, char text[PT_REPLY_REQUEST_SIZE])
+{
+    enum { REQUEST_ID_MAX = 64 };
+    pt_slice id = {0};
+    char number[REQUEST_ID_MAX + 1] = "";
+    bool lost = reply->outcome == PT_HTTP_LOST || reply->outcome == PT_HTTP_TOO_BIG;
+    bool told = reply->outcome == PT_HTTP_REPLIED &&
+                pt_http_header(reply, "x-ms-request-id", &id) && id.size <= REQUEST_ID_MAX;
+    for (size_t i = 0; told && i < id.size; i++) {
+        number[i] = (char)id.data[i];
+        told = pt_is_digit(id.data[i]) || pt_is_letter(id.data[i]) || id.data[i] == '-';
+    }
+    text[0] = 0;
+    if (told && id.size != 0 && !shows_secret(number, account)) {
+        sqlite3_snprintf(PT_REPLY_REQUEST_SIZE, text, "request %s", number);
+    } else if (lost) {
+        sqlite3_snprintf(PT_REPLY_REQUEST_SIZE, text, "client request %s", client_request);
+    }
 }

@@ -9,7 +9,7 @@
 #include "service/account.h"
 #include "service/http.h"
 
-enum { PT_REPLY_CODE_SIZE = 64, PT_REPLY_MESSAGE_SIZE = 300 };
+enum { PT_REPLY_CODE_SIZE = 64, PT_REPLY_MESSAGE_SIZE = 300, PT_REPLY_PAUSE_MAX = 64 };
 
 typedef struct pt_refusal {
     int status;
@@ -17,7 +17,8 @@ typedef struct pt_refusal {
     char message[PT_REPLY_MESSAGE_SIZE]; /* its first line, shortened */
 } pt_refusal;
 
-/* Reads the refusal from a reply that came. Changes the reply's body. */
+/* Reads the refusal from a reply that came. Changes the reply's body. The reply is foreign if
+ * nothing in it is the service's own. */
 void pt_refusal_read(pt_http_reply *reply, pt_refusal *refusal);
 
 /* Empties a text that repeats a secret of the request: some servers answer with what they got. */
@@ -27,6 +28,14 @@ bool pt_refusal_has_code(const pt_refusal *refusal, const char *code);
 
 /* True if the same request may succeed later: the service was busy, or could not answer. */
 bool pt_reply_is_temporary(const pt_http_reply *reply);
+
+/* True if what was asked for may be in a reply of success: a gateway's is a web page or the like.
+ */
+bool pt_reply_is_page(const pt_http_reply *reply);
+
+/* The seconds for which Retry-After asks; -1 if it did not come. A pause of more than
+ * PT_REPLY_PAUSE_MAX is not waited for. */
+int64_t pt_reply_pause(const pt_http_reply *reply);
 
 /* Reads the header Date, in seconds since 1970. False, without a change, if it did not come. */
 bool pt_reply_date(const pt_http_reply *reply, int64_t *seconds);
@@ -44,6 +53,7 @@ typedef struct pt_request_subject {
  *
  *     SQLITE_AUTH              401, 403
  *     SQLITE_ERROR             TableNotFound, 3xx and other 4xx
+ *     SQLITE_IOERR             the same, if the reply is not the service's
  *     SQLITE_CONSTRAINT_PRIMARYKEY   409
  *     SQLITE_BUSY              408, 429, 5xx, TableBeingDeleted
  *     SQLITE_TOOBIG            413, or a reply that is too long
@@ -54,5 +64,11 @@ typedef struct pt_request_subject {
  */
 int pt_reply_fail(const pt_http_reply *reply, const pt_refusal *refusal, const pt_account *account,
                   const pt_request_subject *subject, bool changes, pt_error *error);
+
+/* Writes by which number the service's own logs know the request: the one that it has given, or, if
+ * no reply came, the client's. Empty if it cannot have got the request. */
+enum { PT_REPLY_REQUEST_SIZE = 100 };
+void pt_reply_describe_request(const pt_http_reply *reply, const pt_account *account,
+                               const char *client_request, char text[PT_REPLY_REQUEST_SIZE]);
 
 #endif

@@ -335,6 +335,7 @@ static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
     if (rc == SQLITE_OK) {
         rc = pt_page_add(&stream->page, &body, stream->point ? PT_PAGE_OF_ONE : PT_PAGE_OF_ENTITIES,
                          error);
+        pt_call_name_request(&stream->call, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_page_check_progress(same, stream->page.count - before, &stream->repeats, error);

@@ -192,6 +192,7 @@ static int read_list(service_tables_cursor *cursor, pt_error *error)
         pt_page_clear(&cursor->page);
         cursor->at = 0;
         rc = pt_page_add(&cursor->page, &reply->body, PT_PAGE_OF_TABLES, error);
+        pt_call_name_request(&call, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_page_check_progress(same, cursor->page.count, &cursor->repeats, error);

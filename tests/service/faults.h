@@ -16,8 +16,9 @@ typedef enum fault_kind {
     FAULT_BUSY,     /* 503 with Retry-After: `parameter`, without performing it */
     FAULT_THROTTLE, /* 429, inside a 202 for a batch, without performing it */
     FAULT_SPOIL,    /* perform it and reply with half of the body, which HTTP has as a whole */
-    FAULT_PAGE,     /* 200 with a web page, as of a proxy, without performing it */
-    FAULT_REDIRECT, /* 302 to another server, without performing it */
+    FAULT_PAGE,     /* a web page of a gateway with the status `parameter` (0: 200), without
+                       performing it */
+    FAULT_REDIRECT, /* 302 of a gateway to another server, without performing it */
 } fault_kind;
 
 typedef struct fault {

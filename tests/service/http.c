@@ -177,6 +177,7 @@ const char *http_status_text(int status)
         {STATUS_LONG_HEADER, "431 Request Header Fields Too Large"},
         {STATUS_INTERNAL, "500 Internal Server Error"},
         {STATUS_NOT_IMPLEMENTED, "501 Not Implemented"},
+        {STATUS_GATEWAY, "502 Bad Gateway"},
         {STATUS_BUSY, "503 Service Unavailable"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -223,10 +224,14 @@ void http_write(const service *served, const reply *given, bool closes, uint64_t
     pt_buffer_append_text(out, "HTTP/1.1 ");
     pt_buffer_append_text(out, http_status_text(given->status));
     pt_buffer_append_text(out, "\r\nServer: ");
-    pt_buffer_append_text(out, served->dialect == AZURITE
-                                   ? "Azurite-Table/3.35.0"
-                                   : "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0");
-    pt_buffer_append_text(out, "\r\nx-ms-version: 2019-02-02\r\n");
+    pt_buffer_append_text(out, given->is_foreign ? "gateway/1.0\r\n"
+                               : served->dialect == AZURITE
+                                   ? "Azurite-Table/3.35.0\r\n"
+                                   : "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0\r\n");
+    if (!given->is_foreign) {
+        pt_buffer_append_text(out, "x-ms-version: 2019-02-02\r\n"
+                                   "x-ms-request-id: 00000000-0000-0000-0000-000000000000\r\n");
+    }
     append_date(out);
     pt_buffer_append_slice(out, pt_buffer_slice(&given->headers));
     pt_buffer_append_text(out, closes ? "Connection: close\r\n" : "Connection: keep-alive\r\n");

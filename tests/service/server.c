@@ -11,7 +11,8 @@
  * A line of standard input is a command, and holds for every request that is sent after it:
  *
  *     fault KIND N [P]    the N-th request from now on meets a fault of service/faults.h; N+: all
- *                         from there on. P: milliseconds of a delay, seconds of Retry-After
+ *                         from there on. P: milliseconds of a delay, seconds of Retry-After, status
+ *                         of a page
  *     pages SEED          cut pages at random, and continue them in every form; 0: no longer
  *     rows N              at most so many entities in a page
  *     forget              no faults, and an empty log
@@ -129,12 +130,14 @@ static void perform(server *s, request *asked, const fault *met, reply *given)
     } else if (met->kind == FAULT_THROTTLE) {
         throttle(&s->service, asked, given);
     } else if (met->kind == FAULT_PAGE) {
-        given->status = STATUS_OK;
+        given->status = met->parameter != 0 ? (int)met->parameter : STATUS_OK;
+        given->is_foreign = true;
         reply_header(given, "Content-Type", "text/html");
         pt_buffer_append_text(&given->body, "<html><body>Sign in</body></html>");
     } else if (met->kind == FAULT_REDIRECT) {
         given->status = STATUS_FOUND;
-        reply_header(given, "Location", "http://127.0.0.1:1/");
+        given->is_foreign = true;
+        reply_header(given, "Location", "http://127.0.0.1:1/login?back=sig%3Dc2VjcmV0");
     } else if (!canned_answer(&s->canned, &s->service, asked, given)) {
         route(&s->service, asked, given);
         canned_keep(&s->canned, asked, given);

@@ -36,6 +36,7 @@ enum {
     STATUS_LONG_HEADER = 431,
     STATUS_INTERNAL = 500,
     STATUS_NOT_IMPLEMENTED = 501,
+    STATUS_GATEWAY = 502,
     STATUS_BUSY = 503,
 };
 
@@ -83,6 +84,7 @@ typedef struct request {
 typedef struct reply {
     int status;
     const char *code; /* of an error; "" if it has none */
+    bool is_foreign;  /* as of a gateway before the service */
     pt_buffer headers;
     pt_buffer body;
 } reply;

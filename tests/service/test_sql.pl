@@ -42,6 +42,7 @@ sub normalized {
     $text =~ s/\Q$folder\E/<folder>/g;
     $text =~ s/127\.0\.0\.1:\d+/<host>/g;
     $text =~ s/after \d+ milliseconds/after <n> milliseconds/g;
+    $text =~ s/request [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/request <id>/g;
     $text =~ s/\(AuthorizationFailure\)/(AuthenticationFailed)/g;
     return $text;
 }

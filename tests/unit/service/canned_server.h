@@ -61,11 +61,12 @@ static inline char *canned_format(const char *format, ...)
     return text;
 }
 
-/* A complete reply; `headers` are lines with \r\n. */
+/* A complete reply of the service; `headers` are lines with \r\n. */
 static inline char *canned_reply(int status, const char *headers, const char *body)
 {
-    return canned_format("HTTP/1.1 %d Text\r\nContent-Length: %zu\r\n%s\r\n%s", status,
-                         strlen(body), headers, body);
+    return canned_format("HTTP/1.1 %d Text\r\nContent-Length: %zu\r\nx-ms-version: 2019-02-02\r\n"
+                         "%s\r\n%s",
+                         status, strlen(body), headers, body);
 }
 
 /* A reply, perhaps a part of one, after which the connection is closed. A header says so if there

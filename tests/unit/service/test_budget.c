@@ -1,5 +1,6 @@
 #include "unit/service/remote_database.h"
 
+#include "faults/failing_malloc.h"
 #include "service/budget.h"
 
 #define CREATE "CREATE VIRTUAL TABLE Employee USING pt_service(Age Int32, account=hr, "
@@ -191,6 +192,30 @@ static void statements_within_others_are_told_apart(void **state)
     close_remote();
 }
 
+static void statements_are_counted_without_memory(void **state)
+{
+    (void)state;
+    open_remote(answer_with_one);
+    expect_sql(CREATE "max_requests=2)", "");
+    sqlite3_stmt *insert =
+        prepared("INSERT OR IGNORE INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')");
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        expect_sql("BEGIN", "");
+        assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+        sqlite3_reset(insert);
+        failing_malloc_arm(n, false);
+        int rc = sqlite3_step(insert);
+        hit = failing_malloc_disarm();
+        assert_true(rc == SQLITE_DONE || (hit && rc == SQLITE_NOMEM));
+        sqlite3_reset(insert);
+        expect_sql(sqlite3_get_autocommit(db) != 0 ? POINT : "ROLLBACK",
+                   sqlite3_get_autocommit(db) != 0 ? "1\n" : "");
+    }
+    sqlite3_finalize(insert);
+    close_remote();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -199,6 +224,8 @@ int main(void)
         cmocka_unit_test(statements_are_told_apart),
         cmocka_unit_test(statements_of_a_transaction_are_told_apart),
         cmocka_unit_test(statements_within_others_are_told_apart),
+        cmocka_unit_test(statements_are_counted_without_memory),
     };
+    failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);
 }

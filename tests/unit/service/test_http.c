@@ -275,15 +275,18 @@ static char *answer_as_proxy(const char *request, int number)
 }
 
 /* It has got a request of its own: the one for the service was not sent. */
-static void a_proxy_that_refuses_is_unreachable(void **state)
+static void a_proxy_that_refuses_is_named(void **state)
 {
     (void)state;
     static const char *const headers[] = {NULL};
-    static const pt_http_outcome outcomes[] = {PT_HTTP_UNREACHABLE, PT_HTTP_UNREACHABLE,
-                                               PT_HTTP_UNREACHABLE, PT_HTTP_LOST};
+    static const pt_http_outcome outcomes[] = {PT_HTTP_PROXY, PT_HTTP_PROXY, PT_HTTP_UNREACHABLE,
+                                               PT_HTTP_LOST};
+    char problem[80];
     char proxy[60];
     canned_start(answer_as_proxy);
     snprintf(proxy, sizeof proxy, "http://user:secret@127.0.0.1:%d", canned.port);
+    snprintf(problem, sizeof problem, "the proxy 127.0.0.1:%d refuses it with status 407",
+             canned.port);
     setenv("https_proxy", proxy, 1);
     for (int i = 0; i < 4; i++) {
         const pt_http_request request = {.method = i % 2 == 0 ? PT_HTTP_POST : PT_HTTP_DELETE,
@@ -297,6 +300,10 @@ static void a_proxy_that_refuses_is_unreachable(void **state)
         pt_http_reply *reply = wait_for(call);
         assert_int_equal(reply->outcome, outcomes[i]);
         assert_null(strstr(reply->problem, "secret"));
+        if (outcomes[i] == PT_HTTP_PROXY) {
+            assert_int_equal(reply->status, 407);
+            assert_string_equal(reply->problem, problem);
+        }
         pt_http_end(http, call);
     }
     unsetenv("https_proxy");
@@ -617,7 +624,7 @@ int main(void)
         POOL_TEST(replies_without_end_and_long_ones_are_none),
         POOL_TEST(a_server_that_is_not_there_is_unreachable),
         POOL_TEST(a_closed_connection_raises_no_signal),
-        POOL_TEST(a_proxy_that_refuses_is_unreachable),
+        POOL_TEST(a_proxy_that_refuses_is_named),
         POOL_TEST(a_lost_change_is_not_unreachable),
         POOL_TEST(replies_cut_in_their_headers_are_none),
         POOL_TEST(a_slow_resolver_does_not_delay_an_interruption),

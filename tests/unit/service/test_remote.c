@@ -447,7 +447,7 @@ static char *answer_always_busily(const char *request, int number)
 {
     (void)request;
     static const char *const headers[] = {"", "Retry-After: soon\r\n", "Retry-After: -1\r\n",
-                                          "Retry-After: 100000\r\n"};
+                                          "Retry-After: 60\r\n"};
     return canned_reply(500, headers[number % 4], "");
 }
 
@@ -472,6 +472,103 @@ static void waiting_for_a_busy_service_can_be_interrupted(void **state)
         sqlite3_progress_handler(db, 0, NULL, NULL);
         sqlite3_finalize(statement);
     }
+    close_remote();
+}
+
+static char *ask_for_long_pause(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return canned_reply(503, "Retry-After: 3600\r\nx-ms-request-id: 5a-0b\r\n", "");
+}
+
+static void a_long_pause_is_told_at_once(void **state)
+{
+    (void)state;
+    open_remote(ask_for_long_pause);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT * FROM Employee",
+               "5: ptable: Employee: account 'hr', table 'Employee': the service is busy; it asks "
+               "for a pause of 3600 seconds, so try again after that; request 5a-0b (503)");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')",
+               "5: ptable: Employee: account 'hr', table 'Employee': the service is busy; it asks "
+               "for a pause of 3600 seconds, so try again after that; request 5a-0b (503)");
+    assert_int_equal(canned_take_requests(), 2);
+    close_remote();
+}
+
+static char *refuse_to_connect(const char *request, int number)
+{
+    (void)number;
+    assert_non_null(strstr(request, "CONNECT service.example:443 HTTP/1.1\r\n"));
+    return canned_format("HTTP/1.1 403 No\r\nContent-Length: 6\r\n\r\n<html><cut>");
+}
+
+/* Nothing was sent to the service, so that a change was not made. */
+static void a_proxy_that_refuses_is_told(void **state)
+{
+    (void)state;
+    open_remote(refuse_to_connect);
+    char *proxy = canned_format("http://user:secret@127.0.0.1:%d", canned.port);
+    char *told =
+        canned_format("10: ptable: Far: account 'far': no connection to "
+                      "https://service.example/hr: the proxy 127.0.0.1:%d refuses it with status "
+                      "403; check https_proxy in the environment, its user and password, or name "
+                      "the host in no_proxy",
+                      canned.port);
+    setenv("https_proxy", proxy, 1);
+    unsetenv("no_proxy");
+    expect_sql("SELECT pt_service_account('far', 'AccountName=hr;BearerToken=t;TableEndpoint="
+               "https://service.example/hr')",
+               "https://service.example/hr\n");
+    expect_sql("CREATE VIRTUAL TABLE Far USING pt_service(account=far)", "");
+    expect_sql("SELECT * FROM Far", told);
+    expect_sql("INSERT INTO Far(PartitionKey, RowKey) VALUES ('p', '1')", told);
+    assert_int_equal(canned_take_requests(), 2);
+    unsetenv("https_proxy");
+    free(proxy);
+    free(told);
+    close_remote();
+}
+
+static char *lose_or_refuse(const char *request, int number)
+{
+    (void)number;
+    return strstr(request, "RowKey='lost'") != NULL ? CANNED_CLOSE
+           : strstr(request, "\"there\"") != NULL
+               ? canned_reply(
+                     409, "x-ms-error-code: EntityAlreadyExists\r\nx-ms-request-id: 5a-1\r\n", "")
+               : canned_reply(200, "x-ms-request-id: 5a-2\r\n", "{\"value\":[");
+}
+
+/* With the number the service's logs find the request: its own, or else ours. */
+static void errors_name_the_request(void **state)
+{
+    (void)state;
+    static const char header[] = "\r\nx-ms-client-request-id: ";
+    open_remote(lose_or_refuse);
+    expect_sql(CREATE ", retries=0)", "");
+    expect_sql("SELECT * FROM Employee WHERE PartitionKey = 'p'",
+               "10: ptable: Employee: the service's reply cannot be read: malformed JSON; check "
+               "that the endpoint is a Table service; request 5a-2");
+    expect_sql("SELECT * FROM pt_service_tables",
+               "10: ptable: pt_service_tables: the service's reply cannot be read: malformed JSON; "
+               "check that the endpoint is a Table service; request 5a-2");
+    expect_sql(
+        "INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', 'there')",
+        "1555: ptable: Employee: an entity with PartitionKey 'p', RowKey 'there' exists; use "
+        "INSERT OR REPLACE or other keys; request 5a-1 (EntityAlreadyExists)");
+    canned_take_requests();
+    assert_int_equal(sqlite3_exec(db,
+                                  "SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey = "
+                                  "'lost'",
+                                  NULL, NULL, NULL),
+                     SQLITE_IOERR);
+    const char *told = strstr(sqlite3_errmsg(db), "; client request ");
+    assert_non_null(told);
+    char *sent = canned_format("%s%s\r\n", header, told + strlen("; client request "));
+    assert_true(was_sent(sent));
+    free(sent);
     close_remote();
 }
 
@@ -626,6 +723,9 @@ int main(void)
         cmocka_unit_test(views_and_triggers_cannot_send_requests),
         cmocka_unit_test(a_busy_service_is_asked_again),
         cmocka_unit_test(waiting_for_a_busy_service_can_be_interrupted),
+        cmocka_unit_test(a_long_pause_is_told_at_once),
+        cmocka_unit_test(a_proxy_that_refuses_is_told),
+        cmocka_unit_test(errors_name_the_request),
         cmocka_unit_test(a_missing_table_is_named),
         cmocka_unit_test(other_servers_are_recognised),
         cmocka_unit_test(secrets_are_in_requests_only),

@@ -354,8 +354,8 @@ static void a_lost_change_is_reported(void **state)
     (void)state;
     open_remote(answer_with_tables);
     expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'Busy')",
-               "5: ptable: pt_service_tables: account 'hr', table 'Busy': the service is busy; try "
-               "again later, or raise the option retries (500)");
+               "5: ptable: pt_service_tables: account 'hr', table 'Busy': the service has failed; "
+               "try again later, or raise the option retries (500)");
     assert_int_equal(canned_take_requests(), 2);
     assert_int_equal(
         sqlite3_exec(db, "INSERT INTO pt_service_tables VALUES ('hr', 'Lost')", NULL, NULL, NULL),
@@ -496,7 +496,7 @@ static void statements_may_run_out_of_memory(void **state)
         "SELECT PartitionKey FROM Employee WHERE RowKey IN ('1', '" EMOJI "')",
         "SELECT * FROM pt_service_tables WHERE Account = 'hr'",
         "SELECT * FROM pt_service_accounts",
-        "INSERT INTO pt_service_tables VALUES ('hr', 'New')",
+        "INSERT INTO pt_service_tables VALUES ('hr', 'New'), ('hr', 'New2')",
         "DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'A'",
         "SELECT pt_service_account('new', 'AccountName=x;BearerToken=t'), pt_service_requests()",
         "SELECT pt_service_account('env0')",

@@ -1,5 +1,6 @@
 #include "fixtures/cmocka.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/sqlite.h"
@@ -13,13 +14,20 @@
 static pt_http_reply reply;
 static pt_refusal refusal;
 
-static void make_reply(int status, const char *headers, const char *body)
+static void make_foreign_reply(int status, const char *headers, const char *body)
 {
     pt_buffer_free(&reply.headers);
     pt_buffer_free(&reply.body);
     reply = (pt_http_reply){.outcome = PT_HTTP_REPLIED, .status = status};
     pt_buffer_append_text(&reply.headers, headers);
     pt_buffer_append_text(&reply.body, body);
+}
+
+static void make_reply(int status, const char *headers, const char *body)
+{
+    char *longer = sqlite3_mprintf("x-ms-version: 2019-02-02\r\n%s", headers);
+    make_foreign_reply(status, longer, body);
+    sqlite3_free(longer);
 }
 
 static void expect_refusal(const char *code, const char *message)
@@ -152,6 +160,11 @@ static void some_failures_are_temporary(void **state)
     assert_false(pt_reply_is_temporary(&reply));
     reply.outcome = PT_HTTP_TOO_BIG;
     assert_false(pt_reply_is_temporary(&reply));
+    make_reply(407, "", "");
+    reply.outcome = PT_HTTP_PROXY;
+    assert_false(pt_reply_is_temporary(&reply));
+    reply.status = 503;
+    assert_true(pt_reply_is_temporary(&reply));
 }
 
 static char endpoint[] = "https://hr.table.core.windows.net";
@@ -186,9 +199,12 @@ static void refusals_become_errors(void **state)
     make_reply(503, "", "");
     expect_error(SQLITE_BUSY,
                  SUBJECT "the service is busy; try again later, or raise the option retries (503)");
-    make_reply(307, "", "");
-    expect_error(SQLITE_ERROR, SUBJECT "the service answers with a redirection; give the address "
-                                       "that it names as TableEndpoint (307)");
+    make_reply(500, "", "");
+    expect_error(SQLITE_BUSY, SUBJECT
+                 "the service has failed; try again later, or raise the option retries (500)");
+    make_reply(408, "", "");
+    expect_error(SQLITE_BUSY, SUBJECT "the request came too slowly; try again later, or raise the "
+                                      "option retries (408)");
     make_reply(400, "", JSON("InvalidInput", "One of the request inputs is not valid."));
     expect_error(SQLITE_ERROR, SUBJECT "One of the request inputs is not valid; check the endpoint "
                                        "and the name of the table (InvalidInput)");
@@ -198,6 +214,148 @@ static void refusals_become_errors(void **state)
     make_reply(404, "", "");
     expect_error(SQLITE_ERROR, SUBJECT "there is no such resource; check the endpoint of the "
                                        "account: SELECT * FROM pt_service_accounts (404)");
+}
+
+#define REDIRECTED                                                                                 \
+    "give that address as TableEndpoint if the account is there, else check proxies and gateways " \
+    "on the way to the service "
+
+static void a_redirection_names_the_address(void **state)
+{
+    (void)state;
+    static const char *const hidden[] = {"Location: \r\n",
+                                         "Location: https://user:secret@there/\r\n",
+                                         "Location: https://there/back/sig=c2VjcmV0\r\n"};
+    make_reply(307, "Location: https://there.example/hr?sig=c2VjcmV0#x\r\n", "");
+    expect_error(SQLITE_ERROR, SUBJECT "the reply is a redirection to https://there.example/hr, "
+                                       "which is not followed; " REDIRECTED "(307)");
+    make_foreign_reply(302, "Location: http://login/\r\n", "<html>");
+    expect_error(SQLITE_ERROR, SUBJECT "the reply is a redirection to http://login/, which "
+                                       "is not followed; " REDIRECTED "(302)");
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        make_reply(307, hidden[i], "");
+        expect_error(SQLITE_ERROR,
+                     SUBJECT "the reply is a redirection to an address that is not shown, "
+                             "which is not followed; " REDIRECTED "(307)");
+    }
+}
+
+#define GATEWAY "check the endpoint, and proxies and gateways on the way there "
+
+/* What is not the service's says nothing about the account, the table and the service. */
+static void replies_of_others_are_told(void **state)
+{
+    (void)state;
+    static const int lasting[] = {400, 401, 403, 404, 407, 409, 413, 501};
+    static const char *const bodies[] = {
+        "",
+        "No",
+        "<html><body><code>Code</code></body></html>",
+        "\xEF\xBB\xBF\r\n <!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"><html></html>",
+        "{\"error\":\"no\"}",
+        "<error><message>Text</message></error>"};
+    for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++) {
+        for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
+            char *message = sqlite3_mprintf(
+                SUBJECT "the reply is not that of a Table service: status %d of the server "
+                        "'nginx/1.25'; " GATEWAY "(%d)",
+                lasting[i], lasting[i]);
+            make_foreign_reply(lasting[i], "Server: nginx/1.25\r\n", bodies[j]);
+            expect_error(SQLITE_IOERR, message);
+            sqlite3_free(message);
+        }
+    }
+    make_foreign_reply(502, "", "<html>");
+    expect_error(SQLITE_BUSY, SUBJECT "the reply is not that of a Table service: status 502 of a "
+                                      "server without name; " GATEWAY "(502)");
+    make_foreign_reply(
+        502, "Server: a\x1B[1m\x7F 0123456789 0123456789 0123456789 0123456789 0123456789 x\r\n",
+        "");
+    expect_error(SQLITE_BUSY, SUBJECT
+                 "the reply is not that of a Table service: status 502 of the server 'a [1m  "
+                 "0123456789 0123456789 0123456789 0123456789 01234567'; " GATEWAY "(502)");
+    make_foreign_reply(403, "Server: for sig=c2VjcmV0\r\n", "");
+    expect_error(SQLITE_IOERR, SUBJECT "the reply is not that of a Table service: status 403 of a "
+                                       "server without name; " GATEWAY "(403)");
+    static const char *const own[] = {"x-ms-request-id: 1\r\n", "x-ms-version: 1\r\n",
+                                      "x-ms-error-code: AuthenticationFailed\r\n"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        make_foreign_reply(403, own[i], "<html>");
+        pt_refusal_read(&reply, &refusal);
+        assert_false(reply.foreign);
+    }
+    make_foreign_reply(403, "", JSON("AuthenticationFailed", "No."));
+    pt_refusal_read(&reply, &refusal);
+    assert_false(reply.foreign);
+    make_foreign_reply(403, "", "<Error><Code>AuthenticationFailed</Code></Error>");
+    pt_refusal_read(&reply, &refusal);
+    assert_false(reply.foreign);
+}
+
+/* A pause that is too long to wait for is told. */
+static void long_pauses_are_told(void **state)
+{
+    (void)state;
+    char date[80] = "Retry-After: ";
+    make_reply(503, "Retry-After: 64\r\n", "");
+    assert_int_equal(pt_reply_pause(&reply), 64);
+    expect_error(SQLITE_BUSY,
+                 SUBJECT "the service is busy; try again later, or raise the option retries (503)");
+    make_reply(503, "Retry-After: 3600\r\n", "");
+    assert_int_equal(pt_reply_pause(&reply), 3600);
+    expect_error(SQLITE_BUSY,
+                 SUBJECT "the service is busy; it asks for a pause of 3600 seconds, so "
+                         "try again after that (503)");
+    make_foreign_reply(503, "Retry-After: 65\r\n", "");
+    expect_error(SQLITE_BUSY,
+                 SUBJECT "the reply is not that of a Table service: status 503 of a server without "
+                         "name; it asks for a pause of 65 seconds, so try again after that (503)");
+    pt_call_format_date((int64_t)time(NULL) + 7200, date + 13);
+    make_reply(503, date, "");
+    assert_in_range(pt_reply_pause(&reply), 7100, 7200);
+    pt_call_format_date((int64_t)time(NULL) - 7200, date + 13);
+    make_reply(503, date, "");
+    assert_int_equal(pt_reply_pause(&reply), 0);
+    static const char *const none[] = {"", "Retry-After: soon\r\n", "Retry-After: -5\r\n",
+                                       "Retry-After: \r\n"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        make_reply(503, none[i], "");
+        assert_int_equal(pt_reply_pause(&reply), -1);
+    }
+}
+
+/* Only what looks like a number of a request, and is no secret, is repeated. */
+static void requests_are_named(void **state)
+{
+    (void)state;
+    char secret[] = "0123456789abcdef0123456789abcdef";
+    const pt_account signed_by = {.secret = secret, .secret_size = strlen(secret)};
+    static const struct {
+        pt_http_outcome outcome;
+        const char *headers;
+        const char *text;
+    } cases[] = {
+        {PT_HTTP_REPLIED, "x-ms-request-id: 5a-0B\r\n", "request 5a-0B"},
+        {PT_HTTP_REPLIED, "", ""},
+        {PT_HTTP_REPLIED, "x-ms-request-id: \r\n", ""},
+        {PT_HTTP_REPLIED, "x-ms-request-id: a b\r\n", ""},
+        {PT_HTTP_REPLIED, "x-ms-request-id: 0123456789abcdef\r\n", ""},
+        {PT_HTTP_REPLIED,
+         "x-ms-request-id: "
+         "00000000000000000000000000000000000000000000000000000000000000000\r\n",
+         ""},
+        {PT_HTTP_LOST, "x-ms-request-id: 5a\r\n", "client request mine"},
+        {PT_HTTP_TOO_BIG, "", "client request mine"},
+        {PT_HTTP_UNREACHABLE, "", ""},
+        {PT_HTTP_PROXY, "", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[PT_REPLY_REQUEST_SIZE];
+        make_foreign_reply(400, cases[i].headers, "");
+        reply.outcome = cases[i].outcome;
+        pt_reply_describe_request(&reply, &signed_by, "mine", text);
+        assert_string_equal(text, cases[i].text);
+    }
 }
 
 static void refused_credentials_are_explained(void **state)
@@ -259,6 +417,14 @@ static void replies_that_did_not_come_are_errors(void **state)
     expect_error(SQLITE_IOERR,
                  "account 'hr': no connection to https://hr.table.core.windows.net: no connection; "
                  "check the endpoint and the network (SELECT * FROM pt_service_accounts)");
+    reply.outcome = PT_HTTP_PROXY;
+    reply.problem = "the proxy 10.0.0.1:3128 refuses it with status 407";
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': no connection to https://hr.table.core.windows.net: the proxy "
+                 "10.0.0.1:3128 refuses it with status 407; check https_proxy in the environment, "
+                 "its user and password, or name the host in no_proxy");
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("CURL_CA_BUNDLE");
     reply.outcome = PT_HTTP_UNTRUSTED;
     reply.problem = "server certificate verification failed";
     expect_error(SQLITE_IOERR,
@@ -266,6 +432,20 @@ static void replies_that_did_not_come_are_errors(void **state)
                  "trusted: server certificate verification failed; check the endpoint and this "
                  "machine's clock, or name a file with the certificate of its authority in the "
                  "environment variable SSL_CERT_FILE");
+    setenv("SSL_CERT_FILE", "/etc/a.pem", 1);
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': the certificate of https://hr.table.core.windows.net is not "
+                 "trusted: server certificate verification failed; check the endpoint and this "
+                 "machine's clock, or add the certificate of its authority to the file in the "
+                 "environment variable SSL_CERT_FILE");
+    setenv("CURL_CA_BUNDLE", "/etc/b.pem", 1);
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': the certificate of https://hr.table.core.windows.net is not "
+                 "trusted: server certificate verification failed; check the endpoint and this "
+                 "machine's clock, or add the certificate of its authority to the file in the "
+                 "environment variable CURL_CA_BUNDLE");
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("CURL_CA_BUNDLE");
     reply.outcome = PT_HTTP_NOMEM;
     pt_error error = PT_ERROR_NONE;
     assert_int_equal(pt_reply_fail(&reply, &refusal, &account, &subject, true, &error),
@@ -306,6 +486,10 @@ int main(void)
         cmocka_unit_test(secrets_are_left_out),
         cmocka_unit_test(some_failures_are_temporary),
         cmocka_unit_test(refusals_become_errors),
+        cmocka_unit_test(a_redirection_names_the_address),
+        cmocka_unit_test(replies_of_others_are_told),
+        cmocka_unit_test(long_pauses_are_told),
+        cmocka_unit_test(requests_are_named),
         cmocka_unit_test(refused_credentials_are_explained),
         cmocka_unit_test(replies_that_did_not_come_are_errors),
         cmocka_unit_test(dates_are_written_as_http_does),
