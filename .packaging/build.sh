@@ -81,11 +81,12 @@ END
 
 # libraries ARCHITECTURE: ptable.so and the libraries that it needs, with their licences, as programs that
 # come without Debian's packages want them: each finds the others in its own folder. What is for arm64 is
-# compiled on other machines, too, with the packages in PT_SYSROOT (build/arm64/sysroot).
-libraries() {
+# compiled on other machines, too, with the packages in PT_SYSROOT (build/arm64/sysroot). Its variables
+# are its own: it is a shell of its own.
+libraries() (
     folder=$results/source/libraries/$1
     if [ -e "$folder" ]; then
-        return
+        exit
     fi
     compiler=cc
     base=
@@ -109,7 +110,7 @@ libraries() {
     done
     chmod 644 "$folder"/*.so*
     check_glibc "$folder"
-}
+)
 
 # What is promised to users: glibc 2.34 or newer.
 check_glibc() {

@@ -48,7 +48,7 @@ deb                25  run-test-deb
 wheel               5  run-test-wheel
 npm                25  run-test-npm
 sqlpkg              5  run-test-sqlpkg
-reproducible       50  test-reproducible
+reproducible       90  test-reproducible
 arm64              60  test-arm64
 END
 }

@@ -42,9 +42,9 @@ kill_after() {
     victim=$!
     exec 3>"$work/keys" 4<"$work/steps"
     rm "$work/keys" "$work/steps"
-    step=0
-    while [ "$step" -lt "$1" ] && read -r step _ <&4; do
-        [ "$step" -ge "$1" ] || echo >&3
+    at=0
+    while [ "$at" -lt "$1" ] && read -r at _ <&4; do
+        [ "$at" -ge "$1" ] || echo >&3
     done
     kill -KILL "$victim"
     wait "$victim" 2>/dev/null
