@@ -13,7 +13,7 @@ clients=$root/tests/clients
 export PTABLE="$library" LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 export NODE_PATH="$root/build/clients/node_modules${NODE_PATH:+:$NODE_PATH}"
 
-all_tools="sqlite_utils litecli sqlalchemy peewee pandas rsqlite node_sqlite3 db_browser"
+all_tools="sqlite_utils litecli sqlalchemy peewee pandas rsqlite node_sqlite3 better_sqlite3 db_browser"
 
 has() {
     command -v "$1" >/dev/null
@@ -32,6 +32,7 @@ missing() {
     peewee) has_module playhouse.reflection || echo 'no python3-peewee' ;;
     rsqlite) { has Rscript && Rscript -e 'library(RSQLite)'; } >/dev/null 2>&1 || echo 'no r-cran-rsqlite' ;;
     node_sqlite3) node -e 'new (require("sqlite3")).Database(":memory:")' 2>/dev/null || echo 'no node-sqlite3' ;;
+    better_sqlite3) node -e 'new (require("better-sqlite3"))(":memory:")' 2>/dev/null || echo 'no better-sqlite3' ;;
     db_browser)
         for program in sqlitebrowser Xvfb xdotool; do
             has $program || echo "no $program"
@@ -44,7 +45,7 @@ missing() {
 start() {
     case $1 in
     rsqlite) set -- Rscript --vanilla "$clients/tool_rsqlite.R" ;;
-    node_sqlite3) set -- node "$clients/tool_node_sqlite3.js" ;;
+    node_sqlite3 | better_sqlite3) set -- node "$clients/tool_$1.js" ;;
     *) set -- /usr/bin/python3 "$clients/tool_$1.py" ;;
     esac
     timeout --kill-after=5 400 "$@" >"$work/out" 2>"$work/err" </dev/null

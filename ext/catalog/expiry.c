@@ -1,7 +1,5 @@
 #include "catalog/expiry.h"
 
-#include <math.h>
-
 #include "base/seal.h"
 #include "catalog/new_index.h"
 #include "entity/key.h"
@@ -226,20 +224,17 @@ static int refuse_purge_count(sqlite3_value *value, pt_error *error)
                         shown);
 }
 
-/* Some programs bind every number as a REAL. */
 static int read_count(sqlite3_value *value, int64_t *count, pt_error *error)
 {
-    int type = value != NULL ? sqlite3_value_type(value) : SQLITE_NULL;
-    double real = type == SQLITE_FLOAT ? sqlite3_value_double(value) : 0;
-    *count = INT64_MAX;
-    if (type == SQLITE_NULL) {
+    if (value == NULL || sqlite3_value_type(value) == SQLITE_NULL) {
+        *count = INT64_MAX;
         return SQLITE_OK;
     }
-    *count = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : -1;
-    if (type == SQLITE_FLOAT && real == floor(real) && real < (double)INT64_MAX) {
-        *count = (int64_t)real;
+    int rc = pt_value_integer(value, count);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
     }
-    return *count >= 0 ? SQLITE_OK : refuse_purge_count(value, error);
+    return rc == SQLITE_OK && *count >= 0 ? SQLITE_OK : refuse_purge_count(value, error);
 }
 
 static int purge(purge_call *call, int argc, sqlite3_value **argv, pt_error *error)

@@ -4,6 +4,7 @@
 #include "entity/key.h"
 #include "transaction/index_builder.h"
 #include "transaction/index_spelling.h"
+#include "value/value.h"
 
 /* --- What INSERT gives --- */
 
@@ -54,6 +55,23 @@ static int read_columns_list(pt_slice list, pt_index_definition *definition, pt_
                               (const char *)list.data, wrong);
 }
 
+/* NULL is 0. */
+static int read_unique(sqlite3_value *value, bool *unique, pt_error *error)
+{
+    char shown[PT_DESCRIPTION_SIZE];
+    int64_t flag = 0;
+    int rc = sqlite3_value_type(value) != SQLITE_NULL ? pt_value_integer(value, &flag) : SQLITE_OK;
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    *unique = flag == 1;
+    if (rc == SQLITE_OK && (flag == 0 || flag == 1)) {
+        return SQLITE_OK;
+    }
+    pt_value_describe(value, shown);
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB, "IsUnique is %s; give 0 or 1", shown);
+}
+
 int pt_new_index_read(sqlite3_value **columns, pt_new_index *made, pt_error *error)
 {
     const char *list = NULL;
@@ -71,15 +89,9 @@ int pt_new_index_read(sqlite3_value **columns, pt_new_index *made, pt_error *err
         size_t size = (size_t)sqlite3_value_bytes(columns[PT_INDEXES_COLUMNS]);
         rc = read_columns_list(pt_slice_of(list, size), &made->definition, error);
     }
-    sqlite3_value *unique = columns[PT_INDEXES_UNIQUE];
-    int type = sqlite3_value_type(unique);
-    sqlite3_int64 flag = sqlite3_value_int64(unique);
-    if (rc == SQLITE_OK && type != SQLITE_NULL &&
-        (type != SQLITE_INTEGER || (flag != 0 && flag != 1))) {
-        rc = pt_error_set(error, SQLITE_CONSTRAINT_VTAB, "IsUnique must be 0 or 1");
-    }
-    made->definition.unique = flag == 1;
-    return rc;
+    return rc == SQLITE_OK
+               ? read_unique(columns[PT_INDEXES_UNIQUE], &made->definition.unique, error)
+               : rc;
 }
 
 /* --- Making it --- */

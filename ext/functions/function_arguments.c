@@ -2,9 +2,9 @@
 
 #include <stdarg.h>
 
-#include "base/number.h"
 #include "base/text.h"
 #include "entity/key.h"
+#include "value/value.h"
 
 bool pt_arguments_have_null(int argc, sqlite3_value **argv)
 {
@@ -40,26 +40,31 @@ bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slic
     return true;
 }
 
+bool pt_argument_key_text(sqlite3_context *context, sqlite3_value *argument,
+                          char digits[PT_INTEGER_TEXT_SIZE], pt_slice *text)
+{
+    int64_t integer;
+    if (!pt_value_real_integer(argument, &integer)) {
+        return pt_argument_text(context, argument, text);
+    }
+    *text = pt_slice_of(digits, pt_integer_format(integer, digits));
+    return true;
+}
+
 bool pt_argument_integer(sqlite3_context *context, sqlite3_value *argument, int64_t *integer)
 {
-    int type = sqlite3_value_type(argument);
-    if (type == SQLITE_INTEGER) {
-        *integer = sqlite3_value_int64(argument);
+    switch (pt_value_integer(argument, integer)) {
+    case SQLITE_OK:
         return true;
+    case SQLITE_NOMEM:
+        sqlite3_result_error_nomem(context);
+        return false;
+    default:
+        pt_argument_refuse(context, argument,
+                           "is not an integer of 64 bits; give an INTEGER, a REAL without fraction "
+                           "up to 9007199254740992, or a text of digits only");
+        return false;
     }
-    if (type == SQLITE_TEXT) {
-        pt_slice text = text_of_value(argument);
-        if (text.data == NULL) {
-            sqlite3_result_error_nomem(context);
-            return false;
-        }
-        if (pt_integer_parse(text, integer)) {
-            return true;
-        }
-    }
-    pt_argument_refuse(context, argument,
-                       "is not an integer of 64 bits; give an INTEGER, or a text of digits only");
-    return false;
 }
 
 static char *describe_text_argument(sqlite3_value *value)
@@ -79,17 +84,15 @@ static char *describe_text_argument(sqlite3_value *value)
 
 static char *describe_argument(sqlite3_value *value)
 {
+    char number[PT_DESCRIPTION_SIZE];
     switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
-        return sqlite3_mprintf("%lld", sqlite3_value_int64(value));
-    case SQLITE_FLOAT:
-        return sqlite3_mprintf("%!.15g", sqlite3_value_double(value));
     case SQLITE_BLOB:
         return sqlite3_mprintf("a BLOB of size %d", sqlite3_value_bytes(value));
     case SQLITE_TEXT:
         return describe_text_argument(value);
     default:
-        return sqlite3_mprintf("NULL");
+        pt_value_describe(value, number);
+        return sqlite3_mprintf("%s", number);
     }
 }
 

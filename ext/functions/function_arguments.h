@@ -8,6 +8,7 @@
 #define PT_FUNCTIONS_FUNCTION_ARGUMENTS_H
 
 #include "base/buffer.h"
+#include "base/number.h"
 #include "base/sqlite.h"
 
 /* True if an argument is NULL. If the function then returns at once, its result is NULL. */
@@ -21,9 +22,14 @@ bool pt_arguments_have_null(int argc, sqlite3_value **argv);
 bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slice *text);
 
 /*
- * The value of an INTEGER argument, or of TEXT that is an optional sign and digits and nothing
- * else. Otherwise false, and the function has failed.
+ * The same for a key or a part of one. A REAL that is an integer (pt_value_real_integer) is given
+ * as that integer's text, in `digits`.
  */
+bool pt_argument_key_text(sqlite3_context *context, sqlite3_value *argument,
+                          char digits[PT_INTEGER_TEXT_SIZE], pt_slice *text);
+
+/* The integer of an argument that pt_value_integer reads. Otherwise false, and the function has
+ * failed. */
 bool pt_argument_integer(sqlite3_context *context, sqlite3_value *argument, int64_t *integer);
 
 /*

@@ -51,7 +51,8 @@ static bool add_text_column(sqlite3_context *context, pt_buffer *json, const cha
         return true;
     }
     pt_slice text;
-    if (!pt_argument_text(context, argument, &text)) {
+    char digits[PT_INTEGER_TEXT_SIZE];
+    if (!pt_argument_key_text(context, argument, digits, &text)) {
         return false;
     }
     add_text_member(json, name, text);

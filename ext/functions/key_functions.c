@@ -29,9 +29,10 @@ void pt_function_starts_with(sqlite3_context *context, int argc, sqlite3_value *
 }
 
 /* A text argument that could be a key or a part of one. */
-static bool key_text_argument(sqlite3_context *context, sqlite3_value *argument, pt_slice *text)
+static bool key_text_argument(sqlite3_context *context, sqlite3_value *argument,
+                              char digits[PT_INTEGER_TEXT_SIZE], pt_slice *text)
 {
-    if (!pt_argument_text(context, argument, text)) {
+    if (!pt_argument_key_text(context, argument, digits, text)) {
         return false;
     }
     if (!pt_key_is_valid_text(*text)) {
@@ -44,7 +45,9 @@ static bool key_text_argument(sqlite3_context *context, sqlite3_value *argument,
 void pt_function_prefix_end(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     pt_slice prefix;
-    if (pt_arguments_have_null(argc, argv) || !key_text_argument(context, argv[0], &prefix)) {
+    char digits[PT_INTEGER_TEXT_SIZE];
+    if (pt_arguments_have_null(argc, argv) ||
+        !key_text_argument(context, argv[0], digits, &prefix)) {
         return;
     }
     pt_buffer end = {0};
@@ -68,7 +71,8 @@ static bool append_key_part(sqlite3_context *context, sqlite3_value *argument, p
                             bool last, pt_buffer *key)
 {
     pt_slice part;
-    if (!pt_argument_text(context, argument, &part)) {
+    char digits[PT_INTEGER_TEXT_SIZE];
+    if (!pt_argument_key_text(context, argument, digits, &part)) {
         return false;
     }
     size_t begin = key->size;
@@ -120,11 +124,12 @@ void pt_function_compound_key(sqlite3_context *context, int argc, sqlite3_value 
 static bool separator_argument(sqlite3_context *context, sqlite3_value *argument,
                                pt_slice *separator)
 {
+    char digits[PT_INTEGER_TEXT_SIZE];
     if (sqlite3_value_type(argument) != SQLITE_TEXT) {
         pt_argument_refuse(context, argument, "is not a separator; give TEXT of any length but 0");
         return false;
     }
-    if (!key_text_argument(context, argument, separator)) {
+    if (!key_text_argument(context, argument, digits, separator)) {
         return false;
     }
     if (separator->size == 0) {
@@ -192,7 +197,9 @@ void pt_function_key_part(sqlite3_context *context, int argc, sqlite3_value **ar
     pt_slice part;
     pt_slice separator = DEFAULT_SEPARATOR;
     int64_t number;
-    if (pt_arguments_have_null(argc, argv) || !pt_argument_text(context, argv[0], &key) ||
+    char digits[PT_INTEGER_TEXT_SIZE];
+    if (pt_arguments_have_null(argc, argv) ||
+        !pt_argument_key_text(context, argv[0], digits, &key) ||
         !pt_argument_integer(context, argv[1], &number) ||
         (argc == 3 && !separator_argument(context, argv[2], &separator))) {
         return;
@@ -242,7 +249,9 @@ void pt_function_hash_bucket(sqlite3_context *context, int argc, sqlite3_value *
 {
     pt_slice text;
     int64_t buckets;
-    if (pt_arguments_have_null(argc, argv) || !pt_argument_text(context, argv[0], &text) ||
+    char digits[PT_INTEGER_TEXT_SIZE];
+    if (pt_arguments_have_null(argc, argv) ||
+        !pt_argument_key_text(context, argv[0], digits, &text) ||
         !pt_argument_integer(context, argv[1], &buckets)) {
         return;
     }
@@ -258,9 +267,10 @@ void pt_function_entity_key(sqlite3_context *context, int argc, sqlite3_value **
 {
     pt_slice partition_key;
     pt_slice row_key;
+    char digits[2][PT_INTEGER_TEXT_SIZE];
     if (pt_arguments_have_null(argc, argv) ||
-        !key_text_argument(context, argv[0], &partition_key) ||
-        !key_text_argument(context, argv[1], &row_key)) {
+        !key_text_argument(context, argv[0], digits[0], &partition_key) ||
+        !key_text_argument(context, argv[1], digits[1], &row_key)) {
         return;
     }
     pt_buffer key = {0};

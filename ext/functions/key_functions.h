@@ -1,7 +1,7 @@
 /*
  * SQL functions that build keys, split them and compare their prefixes. If an argument is NULL, so
- * is the result. Keys and their parts are TEXT, or INTEGER, which is converted to text. REAL and
- * BLOB are refused, as they are in keys.
+ * is the result. Keys and their parts are TEXT, or INTEGER, which is converted to text, as is a
+ * REAL that is an integer. Every other REAL and BLOB are refused.
  */
 #ifndef PT_FUNCTIONS_KEY_FUNCTIONS_H
 #define PT_FUNCTIONS_KEY_FUNCTIONS_H

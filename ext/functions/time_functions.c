@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/ticks.h"
 #include "functions/function_arguments.h"
+#include "value/value.h"
 
 typedef enum time_forms { TIME_ONLY, TIME_OR_TICKS } time_forms;
 
@@ -38,9 +39,9 @@ static bool parse_time_argument(sqlite3_context *context, sqlite3_value *argumen
     return false;
 }
 
-static bool read_ticks_argument(sqlite3_context *context, sqlite3_value *argument, int64_t *ticks)
+static bool check_ticks_argument(sqlite3_context *context, sqlite3_value *argument,
+                                 const int64_t *ticks)
 {
-    *ticks = sqlite3_value_int64(argument);
     if (*ticks < 0 || *ticks > PT_TICKS_MAX) {
         pt_argument_refuse(context, argument,
                            "is not a number of ticks; give 0 (year 0001) to %lld (end of 9999)",
@@ -61,8 +62,8 @@ static bool time_argument(sqlite3_context *context, sqlite3_value *argument, tim
     if (type == SQLITE_TEXT) {
         return parse_time_argument(context, argument, forms, ticks);
     }
-    if (type == SQLITE_INTEGER && forms == TIME_OR_TICKS) {
-        return read_ticks_argument(context, argument, ticks);
+    if (forms == TIME_OR_TICKS && pt_value_integer(argument, ticks) == SQLITE_OK) {
+        return check_ticks_argument(context, argument, ticks);
     }
     refuse_time(context, argument, forms, NULL);
     return false;

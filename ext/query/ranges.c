@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "entity/key.h"
 #include "value/value.h"
 
@@ -133,12 +134,11 @@ static int apply_text(pt_ranges *ranges, pt_key_condition *condition, key_bound 
  * as PartitionKey >= or <=, and SQLite checks it again in any case.
  */
 static bool is_bound_integer(const pt_ranges *ranges, const pt_key_condition *condition,
-                             key_bound how, sqlite3_value *value,
-                             char digits[PT_BOUND_INTEGER_SIZE])
+                             key_bound how, sqlite3_value *value, int64_t *integer)
 {
     bool may_be_row_value = condition == &ranges->partition && (how == FROM || how == UP_TO);
     return !ranges->checked && !may_be_row_value && how != STARTING_WITH &&
-           pt_value_bound_integer(value, digits);
+           sqlite3_value_frombind(value) && pt_value_real_integer(value, integer);
 }
 
 /*
@@ -168,9 +168,11 @@ static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, key_bou
         ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
         return SQLITE_OK;
     }
-    char digits[PT_BOUND_INTEGER_SIZE];
-    if (type == SQLITE_FLOAT && is_bound_integer(ranges, condition, how, value, digits)) {
-        return apply_text(ranges, condition, how, pt_slice_text(digits));
+    int64_t integer;
+    if (type == SQLITE_FLOAT && is_bound_integer(ranges, condition, how, value, &integer)) {
+        char digits[PT_INTEGER_TEXT_SIZE];
+        size_t size = pt_integer_format(integer, digits);
+        return apply_text(ranges, condition, how, pt_slice_of(digits, size));
     }
     pt_slice text;
     int rc = compared_text(&ranges->arena, how, value, &text);
@@ -354,8 +356,8 @@ static void reset_ranges(pt_ranges *ranges)
 static int refuse_compared_number(const char *column, sqlite3_value *argument, pt_error *error)
 {
     if (sqlite3_value_type(argument) == SQLITE_FLOAT && sqlite3_value_frombind(argument)) {
-        char digits[PT_BOUND_INTEGER_SIZE];
-        bool integral = pt_value_bound_integer(argument, digits);
+        int64_t integer;
+        bool integral = pt_value_real_integer(argument, &integer);
         return pt_error_set(error, SQLITE_MISMATCH,
                             "%s is compared with a number, the REAL %!.15g, which may mean several "
                             "texts ('5', '5.0'); bind a text or an integer%s",

@@ -37,7 +37,7 @@ typedef struct pt_ranges {
  * up to its first wildcard.
  *
  * An integer bound to a parameter is compared with PartitionKey and RowKey as its text, and so is a
- * bound REAL that is an integer (pt_value_bound_integer), except where SQLite would then compare
+ * bound REAL that is an integer (pt_value_real_integer), except where SQLite would then compare
  * the key with the text of the REAL. This holds for CAST(? AS ...) too, and where SQLite puts the
  * parameter in place of a column that the statement says is equal to it. Any other number is
  * refused with SQLITE_MISMATCH: it may come from a numeric column or a CAST and be meant by value,

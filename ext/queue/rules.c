@@ -209,18 +209,11 @@ int pt_queue_read_get_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks
 
 static int read_integer(sqlite3_value *value, const char *name, int64_t *integer, pt_error *error)
 {
-    pt_slice text = {0};
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_INTEGER) {
-        *integer = sqlite3_value_int64(value);
-        return SQLITE_OK;
-    }
-    if (type == SQLITE_TEXT && pt_value_argument_text(value, &text) != SQLITE_OK) {
+    int rc = pt_value_integer(value, integer);
+    if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
-    return pt_integer_parse(text, integer)
-               ? SQLITE_OK
-               : refuse_number(value, name, "give an integer above 0", error);
+    return rc == SQLITE_OK ? rc : refuse_number(value, name, "give an integer above 0", error);
 }
 
 int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_error *error)

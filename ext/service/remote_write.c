@@ -21,7 +21,6 @@ typedef struct remote_write {
     sqlite3_value **tail;     /* by PT_REMOTE_..., then the row ids */
     bool all_given;           /* an UPDATE that does not say which columns SET names */
     pt_bag *bag;
-    char digits[2][PT_BOUND_INTEGER_SIZE];
     pt_error *error;
 } remote_write;
 
@@ -103,11 +102,8 @@ static int read_one(remote_write *w, const pt_remote_operation *operation, pt_pa
 
 static int read_keys(remote_write *w, pt_remote_operation *operation)
 {
-    int rc =
-        pt_key_from_sql(w->keys[0], "PartitionKey", w->digits[0], &operation->partition, w->error);
-    return rc == SQLITE_OK
-               ? pt_key_from_sql(w->keys[1], "RowKey", w->digits[1], &operation->row, w->error)
-               : rc;
+    int rc = pt_key_from_sql(w->keys[0], "PartitionKey", &operation->partition, w->error);
+    return rc == SQLITE_OK ? pt_key_from_sql(w->keys[1], "RowKey", &operation->row, w->error) : rc;
 }
 
 static int refuse_set_column(remote_write *w, const char *name)
@@ -319,10 +315,10 @@ static int read_new_keys(remote_write *w, const pt_remote_operation *old, pt_rem
     put->partition = old->partition;
     put->row = old->row;
     if (!sqlite3_value_nochange(w->keys[0])) {
-        rc = pt_key_from_sql(w->keys[0], "PartitionKey", w->digits[0], &put->partition, w->error);
+        rc = pt_key_from_sql(w->keys[0], "PartitionKey", &put->partition, w->error);
     }
     if (rc == SQLITE_OK && !sqlite3_value_nochange(w->keys[1])) {
-        rc = pt_key_from_sql(w->keys[1], "RowKey", w->digits[1], &put->row, w->error);
+        rc = pt_key_from_sql(w->keys[1], "RowKey", &put->row, w->error);
     }
     *moved = rc == SQLITE_OK && (!pt_slice_equal(old->partition, put->partition) ||
                                  !pt_slice_equal(old->row, put->row));

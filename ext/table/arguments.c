@@ -9,17 +9,19 @@
 
 /* --- Keys --- */
 
-/* SQLite keeps some values in a table of its own before it passes them to xUpdate: those of an
- * UPDATE of several rows, and of an INSERT that sorts. There it forgets that a value was bound. */
+/* Also a REAL that is an integer: many conditions could not find a key '5' by the 5.0 that wrote
+ * it, because SQLite makes '5.0' of it. */
 static int refuse_real_key(sqlite3_value *value, const char *column, pt_error *error)
 {
-    char digits[PT_BOUND_INTEGER_SIZE];
-    bool integral = pt_value_integral_real(value, digits);
+    char shown[PT_DESCRIPTION_SIZE];
+    int64_t integer;
+    pt_value_describe(value, shown);
     return pt_error_set(error, SQLITE_MISMATCH,
-                        "%s is the number %!.15g; give or bind a text or an integer%s "
-                        "(InvalidValueType)",
-                        column, sqlite3_value_double(value),
-                        integral ? ", or write CAST(... AS INTEGER)" : "");
+                        "%s is the REAL %s; give a text (in JavaScript String(n)) or an "
+                        "integer%s (InvalidValueType)",
+                        column, shown,
+                        pt_value_real_integer(value, &integer) ? ", such as CAST(? AS INTEGER)"
+                                                               : "");
 }
 
 static int refuse_key_type(sqlite3_value *value, const char *column, pt_error *error)
@@ -56,26 +58,19 @@ static int refuse_key_text(pt_slice text, const char *column, pt_error *error)
 
 /* noinline, so that texts, as nearly all keys are, need no room for it. */
 __attribute__((noinline)) static int key_from_number(sqlite3_value *value, const char *column,
-                                                     char digits[PT_BOUND_INTEGER_SIZE],
                                                      pt_slice *text, pt_error *error)
 {
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_FLOAT && pt_value_bound_integer(value, digits)) {
-        *text = pt_slice_text(digits);
-        return SQLITE_OK;
-    }
-    if (type != SQLITE_INTEGER) {
+    if (sqlite3_value_type(value) != SQLITE_INTEGER) {
         return refuse_key_type(value, column, error);
     }
     /* SQLite has not applied the column's affinity: an integer arrives as an integer. */
     return pt_value_argument_text(value, text) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
 }
 
-int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
-                    pt_slice *text, pt_error *error)
+int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error)
 {
     if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        return key_from_number(value, column, digits, text, error);
+        return key_from_number(value, column, text, error);
     }
     if (pt_value_text_bytes(value, text) != SQLITE_OK) {
         return pt_error_nomem(error);

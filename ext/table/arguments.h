@@ -13,12 +13,9 @@
 
 /* --- Conversions that need no table: those of the service use them, too --- */
 
-/*
- * The text of a key: of a TEXT, an INTEGER, or a bound REAL that is an integer. The last one is
- * written to `digits`. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key.
- */
-int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
-                    pt_slice *text, pt_error *error);
+/* The text of a key that is a TEXT or an INTEGER. SQLITE_CONSTRAINT_NOTNULL for NULL,
+ * SQLITE_MISMATCH if it cannot be a key. */
+int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error);
 
 /* The value of a declared column as a property; PT_NONE for NULL. SQLITE_MISMATCH. */
 int pt_field_from_sql(const pt_column *column, sqlite3_value *sql, pt_field *field,

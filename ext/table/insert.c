@@ -194,10 +194,9 @@ static int make_insert_key(pt_table *table, const pt_write_arguments *given, boo
 {
     pt_slice partition = {0};
     pt_slice row = {0};
-    char digits[2][PT_BOUND_INTEGER_SIZE];
-    int rc = pt_key_from_sql(given->keys[0], "PartitionKey", digits[0], &partition, error);
+    int rc = pt_key_from_sql(given->keys[0], "PartitionKey", &partition, error);
     if (rc == SQLITE_OK) {
-        rc = pt_key_from_sql(given->keys[1], "RowKey", digits[1], &row, error);
+        rc = pt_key_from_sql(given->keys[1], "RowKey", &row, error);
     }
     if (rc != SQLITE_OK) {
         return rc;

@@ -146,14 +146,14 @@ static bool was_updated_before(const pt_write_arguments *given, int64_t ticks)
     return given->all_given && is_older_stamp(given, ticks);
 }
 
-static int key_after_update(sqlite3_value *given, const char *column, pt_slice old,
-                            char digits[PT_BOUND_INTEGER_SIZE], pt_slice *key, pt_error *error)
+static int key_after_update(sqlite3_value *given, const char *column, pt_slice old, pt_slice *key,
+                            pt_error *error)
 {
     if (sqlite3_value_nochange(given)) {
         *key = old;
         return SQLITE_OK;
     }
-    return pt_key_from_sql(given, column, digits, key, error);
+    return pt_key_from_sql(given, column, key, error);
 }
 
 /* The logical key after the update: `old_key` itself, or a changed one in table->key. A key that
@@ -167,11 +167,10 @@ static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_sli
         return SQLITE_OK;
     }
     pt_keys keys = pt_keys_of(old_key);
-    char digits[2][PT_BOUND_INTEGER_SIZE];
-    int rc = key_after_update(given->keys[0], "PartitionKey", keys.partition, digits[0],
-                              &keys.partition, error);
+    int rc =
+        key_after_update(given->keys[0], "PartitionKey", keys.partition, &keys.partition, error);
     if (rc == SQLITE_OK) {
-        rc = key_after_update(given->keys[1], "RowKey", keys.row, digits[1], &keys.row, error);
+        rc = key_after_update(given->keys[1], "RowKey", keys.row, &keys.row, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_make_key(table, keys.partition, keys.row, error);

@@ -120,20 +120,30 @@ static bool integral_real(double real, int64_t *integer)
     return (double)*integer == real;
 }
 
-bool pt_value_integral_real(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
+bool pt_value_real_integer(sqlite3_value *value, int64_t *integer)
 {
-    int64_t integer;
-    if (!integral_real(sqlite3_value_double(value), &integer) || integer < -DOUBLE_INTEGER_MAX ||
-        integer > DOUBLE_INTEGER_MAX) {
-        return false;
-    }
-    sqlite3_snprintf(PT_BOUND_INTEGER_SIZE, text, "%lld", (sqlite3_int64)integer);
-    return true;
+    return sqlite3_value_type(value) == SQLITE_FLOAT &&
+           integral_real(sqlite3_value_double(value), integer) && *integer >= -DOUBLE_INTEGER_MAX &&
+           *integer <= DOUBLE_INTEGER_MAX;
 }
 
-bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
+int pt_value_integer(sqlite3_value *value, int64_t *integer)
 {
-    return sqlite3_value_frombind(value) && pt_value_integral_real(value, text);
+    pt_slice text;
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        *integer = sqlite3_value_int64(value);
+        return SQLITE_OK;
+    case SQLITE_FLOAT:
+        return pt_value_real_integer(value, integer) ? SQLITE_OK : SQLITE_MISMATCH;
+    case SQLITE_TEXT:
+        if (read_value_text(value, &text) != SQLITE_OK) {
+            return SQLITE_NOMEM;
+        }
+        return pt_integer_parse(text, integer) ? SQLITE_OK : SQLITE_MISMATCH;
+    default:
+        return SQLITE_MISMATCH;
+    }
 }
 
 static inline bool sql_to_int64(const sql_source *from, pt_value *out)
@@ -180,9 +190,8 @@ static bool sql_to_double(const sql_source *from, pt_value *out)
 
 static inline bool sql_to_boolean(const sql_source *from, pt_value *out)
 {
-    if (from->type == SQLITE_INTEGER) {
-        out->integer = sqlite3_value_int64(from->value);
-        return out->integer == 0 || out->integer == 1;
+    if (from->type == SQLITE_INTEGER || from->type == SQLITE_FLOAT) {
+        return sql_to_int64(from, out) && (out->integer == 0 || out->integer == 1);
     }
     out->integer = is_word_text(from, "true") || is_exact_text(from, "1");
     return out->integer == 1 || is_word_text(from, "false") || is_exact_text(from, "0");

@@ -13,13 +13,16 @@
 /* The type of an integer without a declared type: Int32 if it fits, else Int64. */
 pt_type pt_value_integer_type(int64_t integer);
 
-/* Writes the text of a REAL that is integral, from -2^53 to 2^53, as that of an integer: -0.0 is
- * "0". False for every other REAL. */
-enum { PT_BOUND_INTEGER_SIZE = 24 };
-bool pt_value_integral_real(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE]);
+/* The integer that a REAL is, from -2^53 to 2^53: beyond, it may be another one, rounded. False for
+ * every other value. In JavaScript and R every number is a REAL. */
+bool pt_value_real_integer(sqlite3_value *value, int64_t *integer);
 
-/* The same for a REAL that is bound to a parameter. In JavaScript and R every number is a REAL. */
-bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE]);
+/*
+ * Reads an integer that is given to a function or an option: an INTEGER, a REAL as above, or a TEXT
+ * that is an optional sign and digits and nothing else. SQLITE_OK, SQLITE_NOMEM; SQLITE_MISMATCH
+ * for every other value.
+ */
+int pt_value_integer(sqlite3_value *value, int64_t *integer);
 
 /*
  * Reads the text of an argument of xUpdate in UTF-8. No NUL follows it: to add one, SQLite would
@@ -50,7 +53,7 @@ void pt_value_describe(sqlite3_value *value, char description[PT_DESCRIPTION_SIZ
  *                     ("34", "+034"; neither "3.0" nor " 34"). Integers have one zero: -0 is 0
  *     Double          REAL; INTEGER up to 2^53; text that is exactly a number whose digits a double
  *                     keeps (pt_double_parse_lossless), and "NaN", "Infinity", "-Infinity"
- *     Boolean         0 and 1, also as text; 'true' and 'false' in any case
+ *     Boolean         0 and 1, also as REAL and text; 'true' and 'false' in any case
  *     DateTime        text that pt_ticks_parse reads
  *     Guid            a GUID's text; a BLOB of 16 bytes
  *     Binary          BLOB

@@ -42,13 +42,15 @@ async function changeOneRow() {
 async function writeAndRead() {
     await rows('CREATE VIRTUAL TABLE J USING ptable(T String, L Int64, D Double, B Binary, F Boolean)');
     const insert = 'INSERT INTO J VALUES(?, ?, ?, ?, ?, ?, ?)';
-    for (const key of ['1', 5, 2 ** 40]) {
+    for (const key of ['1', 5, String(2 ** 40)]) {
         await rows(insert, 'p', key, 'é𝄞', 2 ** 53, 0.5, Buffer.from([0, 255]), true);
     }
     const value = { T: 'é𝄞', L: 2 ** 53, D: 0.5, B: Buffer.from([0, 255]), F: 1 };
     check('types come back', [{ PartitionKey: 'p', RowKey: '1', ...value }], await rows("SELECT * FROM J WHERE RowKey = '1'"));
     check('keys that are numbers', ['1', '1099511627776', '5'], (await rows('SELECT RowKey FROM J')).map((r) => r.RowKey));
     check('are found as numbers', 1, (await rows('SELECT T FROM J WHERE PartitionKey = ? AND RowKey = ?', 'p', 2 ** 40)).length);
+    const [refused] = await call('run', insert, ['p', 2 ** 41, null, null, null, null, null]);
+    check('a key that is bound as REAL is refused', [20, true], [refused.errno, refused.message.includes('String(n)')]);
     const [error] = await call('run', insert, ['p', '1', null, null, null, null, null]);
     check('an entity that exists', [19, true], [error.errno, error.message.endsWith('(EntityAlreadyExists)')]);
 }

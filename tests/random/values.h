@@ -47,7 +47,8 @@ static const sql_rule value_rules[] = {
     {"string", FORMS("{words}", "{literal_key}", "''", "NULL", "12", "2.5", "char(97, 0, 98)",
                      "hex(zeroblob(1001))", "hex(zeroblob(2500)) || {literal_key}",
                      "printf('%020000d', {small})")},
-    /* Not 1.0: a bound REAL that is an integer counts as that integer for a key of a ptable. */
+    /* Not 1.0: a bound REAL that is an integer counts as that integer in some conditions on keys.
+     */
     {"bound", FORMS("{literal_key}", "{literal_key}", "{integer}", "{real}", "{blob}", "NULL",
                     "1e300", "9007199254740993")},
     {"literal", FORMS("{bound}", "{bound}", "{bound}", "{bound}", "1.0", "10.0")},

@@ -14,6 +14,18 @@ static void text_back(sqlite3_context *context, int argc, sqlite3_value **argv)
     }
 }
 
+static void key_text_back(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    pt_slice text;
+    char digits[PT_INTEGER_TEXT_SIZE];
+    if (!pt_arguments_have_null(argc, argv) &&
+        pt_argument_key_text(context, argv[0], digits, &text)) {
+        pt_buffer buffer = {0};
+        pt_buffer_append_slice(&buffer, text);
+        pt_result_text(context, &buffer);
+    }
+}
+
 static void integer_back(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     int64_t integer;
@@ -33,6 +45,7 @@ static sqlite3 *open_with_functions(void)
 {
     sqlite3 *db = fixture_open();
     fixture_register(db, "text_back", text_back);
+    fixture_register(db, "key_text_back", key_text_back);
     fixture_register(db, "integer_back", integer_back);
     fixture_register(db, "refuse", refuse_always);
     return db;
@@ -55,6 +68,28 @@ static void texts_and_integers_are_text(void **state)
     fixture_close(db);
 }
 
+static void whole_reals_are_integers_in_keys(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    fixture_expect(db, "key_text_back(1.0)", "1");
+    fixture_expect(db, "key_text_back(-0.0)", "0");
+    fixture_expect(db, "key_text_back(-1e3)", "-1000");
+    fixture_expect(db, "key_text_back(9007199254740992.0)", "9007199254740992");
+    fixture_expect(db, "key_text_back(-9007199254740992.0)", "-9007199254740992");
+    fixture_expect(db, "key_text_back(1)", "1");
+    fixture_expect(db, "key_text_back('1.0')", "1.0");
+    fixture_expect(db, "key_text_back(NULL)", "(null)");
+    fixture_expect(db, "key_text_back(1.5)", "key_text_back: 1.5 is REAL; give TEXT or INTEGER");
+    fixture_expect(db, "key_text_back(9007199254740994.0)",
+                   "key_text_back: 9007199254740994.0 is REAL; give TEXT or INTEGER");
+    fixture_expect(db, "key_text_back(1e300)",
+                   "key_text_back: 1.0e+300 is REAL; give TEXT or INTEGER");
+    fixture_expect(db, "key_text_back(-1e999)",
+                   "key_text_back: -Infinity is REAL; give TEXT or INTEGER");
+    fixture_close(db);
+}
+
 static void only_exact_integers_are_integers(void **state)
 {
     (void)state;
@@ -67,6 +102,11 @@ static void only_exact_integers_are_integers(void **state)
         {"'9223372036854775807'", "9223372036854775807"},
         {"'-9223372036854775808'", "-9223372036854775808"},
         {"'000000000000000000000000000001'", "1"},
+        {"1.0", "1"},
+        {"-0.0", "0"},
+        {"1e3", "1000"},
+        {"9007199254740992.0", "9007199254740992"},
+        {"-9007199254740992.0", "-9007199254740992"},
     };
     static const char *const other[] = {
         "''",
@@ -79,7 +119,11 @@ static void only_exact_integers_are_integers(void **state)
         "'0x1'",
         "'1' || char(0)",
         "'x'",
-        "1.0",
+        "1.5",
+        "9007199254740994.0",
+        "1e300",
+        "1e999",
+        "-1e999",
         "NULL",
         "x'31'",
         "'9223372036854775808'",
@@ -109,6 +153,8 @@ static void messages_show_the_value(void **state)
     fixture_expect(db, "refuse(-3)", "refuse: -3 is 5%; give 'it''s'");
     fixture_expect(db, "refuse(NULL)", "refuse: NULL is 5%; give 'it''s'");
     fixture_expect(db, "refuse(0.1)", "refuse: 0.1 is 5%; give 'it''s'");
+    fixture_expect(db, "refuse(9007199254740994.0)",
+                   "refuse: 9007199254740994.0 is 5%; give 'it''s'");
     fixture_expect(db, "refuse('o''c')", "refuse: 'o''c' is 5%; give 'it''s'");
     fixture_expect(db, "refuse(zeroblob(3))", "refuse: a BLOB of size 3 is 5%; give 'it''s'");
     fixture_expect(db, "refuse(CAST(x'61ff' AS TEXT))",
@@ -176,6 +222,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_and_integers_are_text),
+        cmocka_unit_test(whole_reals_are_integers_in_keys),
         cmocka_unit_test(only_exact_integers_are_integers),
         cmocka_unit_test(messages_show_the_value),
         cmocka_unit_test(messages_shorten_at_a_character),

@@ -206,14 +206,15 @@ static void what_is_no_integer_is_refused(void **state)
     (void)state;
     sqlite3 *db = open_with_functions();
     fixture_expect(db, "pt_pad(5, 'x')",
-                   "pt_pad: 'x' is not an integer of 64 bits; give an INTEGER, or a text of "
-                   "digits only");
+                   "pt_pad: 'x' is not an integer of 64 bits; give an INTEGER, a REAL without "
+                   "fraction up to 9007199254740992, or a text of digits only");
     fixture_expect(db, "pt_pad(5, 2.5)",
-                   "pt_pad: 2.5 is not an integer of 64 bits; give an INTEGER, or a text of "
-                   "digits only");
+                   "pt_pad: 2.5 is not an integer of 64 bits; give an INTEGER, a REAL without "
+                   "fraction up to 9007199254740992, or a text of digits only");
     fixture_expect(db, "pt_hash_bucket('a', x'38')",
                    "pt_hash_bucket: a BLOB of size 1 is not an integer of 64 bits; give an "
-                   "INTEGER, or a text of digits only");
+                   "INTEGER, a REAL without fraction up to 9007199254740992, or a text of digits "
+                   "only");
     fixture_close(db);
 }
 

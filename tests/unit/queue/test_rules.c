@@ -77,7 +77,13 @@ static const rule_case cases[] = {
     {pt_queue_read_count, "33", ANY, 33, RANGE},
     {pt_queue_read_count, "0", 0, 0, RANGE},
     {pt_queue_read_count, "-5", 0, 0, RANGE},
-    {pt_queue_read_count, "1.0", 0, 0, TYPE},
+    {pt_queue_read_count, "1.0", BOTH, 1, RANGE},
+    {pt_queue_read_count, "1e3", ANY, 1000, RANGE},
+    {pt_queue_read_count, "9007199254740992.0", ANY, 9007199254740992, RANGE},
+    {pt_queue_read_count, "9007199254740994.0", 0, 0, TYPE},
+    {pt_queue_read_count, "-0.0", 0, 0, RANGE},
+    {pt_queue_read_count, "1.5", 0, 0, TYPE},
+    {pt_queue_read_count, "9e999", 0, 0, TYPE},
     {pt_queue_read_count, "NULL", 0, 0, TYPE},
 };
 

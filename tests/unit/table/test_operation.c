@@ -187,7 +187,7 @@ static void what_is_malformed_comes_before_what_is_missing(void **unused)
         const char *says;
     } malformed[] = {
         {"NULL, 'r', NULL, NULL", SQLITE_CONSTRAINT_NOTNULL, "PartitionKey is NULL"},
-        {"'p', 1.5, NULL, NULL", SQLITE_MISMATCH, "RowKey is the number 1.5"},
+        {"'p', 1.5, NULL, NULL", SQLITE_MISMATCH, "RowKey is the REAL 1.5"},
         {"'p', 'r' || char(0), NULL, NULL", SQLITE_MISMATCH, "(OutOfRangeInput)"},
         {"'p', hex(zeroblob(9000)), NULL, NULL", SQLITE_TOOBIG, "(PropertyValueTooLarge)"},
         {"'p', 'r', 'x', NULL", SQLITE_MISMATCH, "(InvalidValueType)"},

@@ -131,6 +131,8 @@ static void a_negative_zero_is_no_string(void **state)
     assert_string_equal(text, "-0");
     convert(value, PT_INT32, text, sizeof text);
     assert_string_equal(text, "0");
+    convert(value, PT_BOOLEAN, text, sizeof text);
+    assert_string_equal(text, "0");
     sqlite3_value_free(value);
 }
 
