@@ -188,7 +188,7 @@ static int give_up_log(pt_lmdb_store *store, int64_t *kept, int64_t *clock, pt_e
 int pt_log_forget(const char *path, const pt_engine *engine, int64_t *kept, int64_t *clock,
                   pt_error *error)
 {
-    pt_store *store;
+    pt_store *store = NULL;
     int rc = pt_lmdb_open(path, 0, engine, &forgetting_hooks, &store, error);
     if (rc != SQLITE_OK) {
         return rc;

@@ -448,8 +448,12 @@ static void leave_out_missing(pt_delivery *delivery, const pt_http_reply *reply,
 static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_error *error)
 {
     leave_out_missing(delivery, reply, again);
-    if (*again || !leaves_doubt(delivery, reply)) {
-        return *again ? SQLITE_OK : fail_operation(delivery, reply, error);
+    if (*again) {
+        return SQLITE_OK;
+    }
+    if (!leaves_doubt(delivery, reply)) {
+        fail_operation(delivery, reply, error);
+        return pt_call_name_request(&delivery->call, error);
     }
     /* An attempt without an answer may still be done later, unless it will be refused as well. */
     bool refused =
