@@ -64,19 +64,20 @@ ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
     return pread(fd, bytes, size, offset);
 }
 
-/* An address that is a multiple of the memory's page size and of no larger one. */
-static void *shifted_address(size_t size)
+/* An address where the machine's kernel may put a file's first page: it is a multiple of the
+ * machine's page size, and if maps are shifted, of no larger one. */
+static void *address_of_machine(size_t size)
 {
     uintptr_t start = (uintptr_t)syscall(SYS_mmap, NULL, size + RESERVED, PROT_NONE,
                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return (void *)((start + LARGEST_PAGE) / LARGEST_PAGE * LARGEST_PAGE + MEMORY_PAGE);
+    start = (start + LARGEST_PAGE) / LARGEST_PAGE * LARGEST_PAGE;
+    return (void *)(start + (shifts_maps ? (size_t)machine_page_size : 0));
 }
 
-/* The kernel may choose any page of the memory for a file's first one. */
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
-    if (shifts_maps && fd >= 0 && address == NULL) {
-        address = shifted_address(size);
+    if (fd >= 0 && address == NULL) {
+        address = address_of_machine(size);
         flags |= MAP_FIXED;
     }
     void *start = (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
