@@ -207,7 +207,7 @@ static void an_entity_tells_only_what_was_not_done(void **state)
         {INSERT_ALL, {BUSY_500, EXISTS_409, {403, DATE, ""}}, UNKNOWN},
         {INSERT_ALL, {BUSY_500, BUSY_500}, UNKNOWN},
         /* it was there before the request */
-        {INSERT_ALL, AFTER_409(EARLIER "," ALL), "RowKey '1' exists; use INSERT OR REPLACE"},
+        {INSERT_ALL, AFTER_409(EARLIER "," ALL), "RowKey '1' exists; give other keys"},
         /* the second attempt is refused for a reason that the first one may not have met */
         {INSERT_ALL, {BUSY_500, {403, DATE, ""}, {403, DATE, ""}}, UNKNOWN},
         {INSERT_ALL, {BUSY_500, {403, DATE, ""}, ENTITY("n", LATER "," ALL)}, UNKNOWN},

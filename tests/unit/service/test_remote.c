@@ -556,8 +556,9 @@ static void errors_name_the_request(void **state)
                "check that the endpoint is a Table service; request 5a-2");
     expect_sql(
         "INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', 'there')",
-        "1555: ptable: Employee: an entity with PartitionKey 'p', RowKey 'there' exists; use "
-        "INSERT OR REPLACE or other keys; request 5a-1 (EntityAlreadyExists)");
+        "1555: ptable: Employee: an entity with PartitionKey 'p', RowKey 'there' exists; give "
+        "other keys, or change that entity with UPDATE; INSERT OR REPLACE would overwrite it; "
+        "request 5a-1 (EntityAlreadyExists)");
     canned_take_requests();
     assert_int_equal(sqlite3_exec(db,
                                   "SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey = "
