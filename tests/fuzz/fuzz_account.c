@@ -8,6 +8,7 @@
 
 #include "fuzz/fuzz.h"
 #include "service/account.h"
+#include "service/budget.h"
 #include "service/config.h"
 
 enum { ARGUMENTS_MAX = 24, FIRST_ARGUMENT = 3 };
@@ -124,7 +125,8 @@ static void check_arguments(fuzz_input input)
               "what is wrong is said");
     if (rc == SQLITE_OK) {
         must_hold(config.account != NULL && config.parallel >= 1 && config.parallel <= 64 &&
-                      config.timeout >= 1 && config.retries >= 0 && config.max_requests >= 0,
+                      config.timeout >= 1 && config.retries >= 0 &&
+                      config.max_requests >= PT_BUDGET_DEFAULT,
                   "options are in their bounds");
         char *declaration = pt_service_declaration(&config);
         must_hold(declaration != NULL, "there is memory");
