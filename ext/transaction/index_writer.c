@@ -402,36 +402,32 @@ static int compare_whole_values(pt_index_writer *writer, const pt_index *index, 
     return rc;
 }
 
-/* Judges an entry whose parts are those of a fresh entry. */
+/* Judges an entry whose parts are those of a fresh entry. That its entity has these values, too, is
+ * verified: nothing is removed or blamed for others. */
 static int judge_same_entry(pt_index_writer *writer, const pt_index_entry *fresh, pt_slice key,
                             pt_slice record, bool *same, pt_error *error)
 {
     const pt_index *index = &writer->list.indexes[fresh->index];
+    pt_slice own = key_of(&writer->fresh, fresh);
     pt_slice types;
     *same = false;
     /* An entity that is put again has its old entry, with other types. */
-    if (pt_slice_equal(key, key_of(&writer->fresh, fresh))) {
+    if (pt_slice_equal(key, own)) {
         return SQLITE_OK;
     }
     if (!pt_unseal(key, record, &types) || types.size < index->count) {
         return pt_index_report_damage(index, error);
     }
-    if (!make_entity_key(writer->table_id, key, fresh->parts, &writer->conflict)) {
-        return pt_error_nomem(error);
-    }
-    *same = true;
-    bool cut_there = pt_entry_is_cut(types.data, index->count);
-    if (!cut_there && !pt_entry_is_cut(fresh->types, index->count)) {
-        return SQLITE_OK;
-    }
-    pt_slice own = key_of(&writer->fresh, fresh);
+    bool cut =
+        pt_entry_is_cut(types.data, index->count) || pt_entry_is_cut(fresh->types, index->count);
     pt_buffer own_key = {0};
-    int rc = make_entity_key(writer->table_id, own, fresh->parts, &own_key)
+    int rc = make_entity_key(writer->table_id, key, fresh->parts, &writer->conflict) &&
+                     make_entity_key(writer->table_id, own, fresh->parts, &own_key)
                  ? compare_whole_values(writer, index, pt_buffer_slice(&own_key),
                                         pt_buffer_slice(&writer->conflict), same, error)
                  : pt_error_nomem(error);
     pt_buffer_free(&own_key);
-    return rc;
+    return rc == SQLITE_OK && !*same && !cut ? pt_index_report_damage(index, error) : rc;
 }
 
 static int find_same_pending(pt_index_writer *writer, const pt_index_entry *fresh, pt_slice parts,

@@ -233,6 +233,39 @@ static void damaged_entries_are_in_the_way_of_unique_ones(void **state)
                       "an entry of index 'S,RowKey' is damaged");
 }
 
+/* No entity is removed for a value that it does not have, or blamed for it. */
+static void entries_of_other_values_remove_nothing(void **state)
+{
+    (void)state;
+    static const char *const writes[] = {
+        "INSERT OR REPLACE INTO One VALUES ('b', '7', 5, 'wrong')",
+        "INSERT INTO One VALUES ('b', '7', 5, 'wrong')",
+        "UPDATE OR REPLACE One SET S = 'wrong', RowKey = '7' WHERE PartitionKey = 'z' AND A = 9",
+        /* In the transaction the entity is another one, and has the value neither. */
+        "BEGIN; UPDATE One SET S = 'right' WHERE PartitionKey = 'a' AND RowKey = '1';"
+        "INSERT OR REPLACE INTO One VALUES ('b', '7', 5, 'wrong')",
+    };
+    run_here("INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) VALUES "
+             "(%Q, 'One', 'S,RowKey', 1)");
+    /* The entity has other texts there; one has no S, so no entry. */
+    put_sealed("entities",
+               BYTES("\6\x20wrong\0\1\x20"
+                     "7\0\1a\0001"),
+               BYTES("\1\1"));
+    for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++) {
+        assert_is_corrupt(writes[i], "an entry of index 'S,RowKey' is damaged");
+    }
+    put_sealed("entities",
+               BYTES("\6\x20none\0\1\x20"
+                     "7\0\1z\0001"),
+               BYTES("\1\1"));
+    assert_is_corrupt("INSERT OR REPLACE INTO One VALUES ('b', '7', 5, 'none')",
+                      "an entry of index 'S,RowKey' is damaged");
+    run_here("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
+             "SELECT iif(count(*) = 2, 1, abs(-9223372036854775808)) FROM One "
+             "WHERE RowKey = '1' AND (A, S) IN (VALUES (1, 'one')) OR A = 9 AND S IS NULL");
+}
+
 static void damaged_entities_have_unknown_entries(void **state)
 {
     (void)state;
@@ -379,6 +412,7 @@ int main(void)
         damage_test(damaged_entries_are_refused),
         damage_test(two_entities_with_unique_values_are_found),
         damage_test(damaged_entries_are_in_the_way_of_unique_ones),
+        damage_test(entries_of_other_values_remove_nothing),
         damage_test(damaged_entities_have_unknown_entries),
         damage_test(damaged_large_values_have_unknown_entries),
         damage_test(indexes_of_a_damaged_table_are_listed),
