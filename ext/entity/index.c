@@ -535,15 +535,19 @@ const char *pt_index_definition_add_list(pt_index_definition *definition, pt_sli
 
 const char *pt_index_definition_problem(const pt_index_definition *definition)
 {
+    static const pt_system_property keys[] = {PT_SYSTEM_PARTITION_KEY, PT_SYSTEM_ROW_KEY};
     pt_slice rest = pt_buffer_slice(&definition->names);
     pt_slice name;
+    unsigned number = 0;
     while (pt_index_next_name(&rest, &name)) {
-        pt_system_property system = pt_find_system_property(name);
-        if (system == PT_SYSTEM_PROPERTIES || system == PT_SYSTEM_TIMESTAMP) {
+        if (number == sizeof keys / sizeof keys[0] ||
+            pt_find_system_property(name) != keys[number++]) {
             return NULL;
         }
     }
-    return "it has no property, and the table is in the order of its keys anyway";
+    bool one_entity_a_partition = definition->unique && number == 1;
+    return one_entity_a_partition ? NULL
+                                  : "the table is in the order of PartitionKey, RowKey anyway";
 }
 
 pt_slice pt_index_definition_key(const pt_index_definition *definition)

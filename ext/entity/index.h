@@ -135,7 +135,7 @@ const char *pt_index_definition_add(pt_index_definition *definition, pt_slice na
 const char *pt_index_definition_add_list(pt_index_definition *definition, pt_slice list,
                                          const pt_column *columns, int count);
 
-/* NULL, or what is wrong with the columns together. */
+/* NULL, or what is wrong with the columns together. `unique` is set. */
 const char *pt_index_definition_problem(const pt_index_definition *definition);
 
 /* The names as the catalogue has them, with a 00 between two. */

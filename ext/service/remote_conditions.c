@@ -39,7 +39,6 @@ unsigned pt_remote_conditions_plan(const pt_remote_table *table, const pt_plan *
     const pt_term_rules rules = {
         .config = &config->base,
         .time_column = PT_COLUMN_FIRST + config->base.column_count + PT_REMOTE_TIMESTAMP,
-        .presence = true,
         .takes = sends ? may_be_sent : takes_none,
         .context = table,
     };

@@ -123,21 +123,21 @@ static int search_column(pt_index_ranges *made, const pt_conditions *conditions,
                : SQLITE_OK;
 }
 
-static bool is_partition(const pt_index_ranges *made, unsigned number)
+static bool is_key(const pt_index_ranges *made, unsigned number)
 {
-    return made->by_partition && made->index->columns[number].system == PT_SYSTEM_PARTITION_KEY;
+    return made->by_key && made->index->columns[number].system == made->key;
 }
 
-/* Extends the prefixes by the PartitionKey as column of the index, or by what follows the columns.
- */
-static bool extend_by_partition(pt_index_ranges *made, key_prefixes *prefixes, bool column)
+/* Extends the prefixes by the key as column of the index, or by a PartitionKey that follows the
+ * columns. */
+static bool extend_by_key(pt_index_ranges *made, key_prefixes *prefixes, bool column)
 {
-    const pt_value value = {.type = PT_STRING, .bytes = made->partition};
+    const pt_value value = {.type = PT_STRING, .bytes = made->key_text};
     pt_buffer part = {0};
     if (column) {
         pt_entry_append(&part, &value);
     } else {
-        pt_buffer_append_slice(&part, made->partition);
+        pt_buffer_append_slice(&part, made->key_text);
         pt_buffer_append_byte(&part, 0);
     }
     pt_value_range range = {.low = pt_buffer_slice(&part), .point = true};
@@ -152,9 +152,9 @@ static int add_whole_ranges(pt_index_ranges *made, key_prefixes *prefixes, bool 
 {
     const pt_value_range whole = whole_range();
     const pt_value_ranges rest = {.ranges = (pt_value_range *)(uintptr_t)&whole, .count = 1};
-    bool follows = all && made->by_partition && !made->partition_listed;
-    bool added = (!follows || extend_by_partition(made, prefixes, false)) &&
-                 add_all_ranges(made, prefixes, &rest);
+    bool follows = all && made->by_key && !made->key_listed;
+    bool added =
+        (!follows || extend_by_key(made, prefixes, false)) && add_all_ranges(made, prefixes, &rest);
     return added ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -164,8 +164,8 @@ static int make_key_ranges(pt_index_ranges *made, const pt_conditions *condition
 {
     for (unsigned i = 0; i < made->index->count; i++) {
         column_search found;
-        if (is_partition(made, i)) {
-            if (!extend_by_partition(made, prefixes, true)) {
+        if (is_key(made, i)) {
+            if (!extend_by_key(made, prefixes, true)) {
                 return SQLITE_NOMEM;
             }
             continue;
@@ -191,17 +191,16 @@ static int make_key_ranges(pt_index_ranges *made, const pt_conditions *condition
     return add_whole_ranges(made, prefixes, true);
 }
 
-/* Takes the argument of PartitionKey = ..., or NULL. *able = false if it is no text, or one that a
- * column of the index does not tell from longer ones. */
-static int take_partition(pt_index_ranges *made, sqlite3_value *argument, bool *able)
+/* Takes the argument of PartitionKey = ... or RowKey = ..., if there is one. *able = false if it is
+ * no text, or one that a column of the index does not tell from longer ones. */
+static int take_key(pt_index_ranges *made, sqlite3_value *argument, bool *able)
 {
     pt_slice text;
-    made->by_partition = argument != NULL;
-    made->partition_listed = false;
+    made->key_listed = false;
     for (unsigned i = 0; i < made->index->count; i++) {
-        made->partition_listed = made->partition_listed || is_partition(made, i);
+        made->key_listed = made->key_listed || is_key(made, i);
     }
-    if (argument == NULL) {
+    if (!made->by_key) {
         return SQLITE_OK;
     }
     *able = sqlite3_value_type(argument) == SQLITE_TEXT;
@@ -211,9 +210,9 @@ static int take_partition(pt_index_ranges *made, sqlite3_value *argument, bool *
     if (pt_value_argument_text(argument, &text) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
-    *able = !made->partition_listed || text.size < PT_ENTRY_VALUE_MAX;
-    made->partition = pt_arena_copy(&made->arena, text);
-    return made->partition.data != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    *able = !made->key_listed || text.size < PT_ENTRY_VALUE_MAX;
+    made->key_text = pt_arena_copy(&made->arena, text);
+    return made->key_text.data != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* True if conditions may find entities without entry. */
@@ -231,8 +230,8 @@ static bool may_lack_entry(const pt_index_ranges *made, const pt_conditions *con
     return i < count;
 }
 
-int pt_index_ranges_make(pt_index_ranges *made, const pt_conditions *conditions,
-                         sqlite3_value *partition, bool *able, bool *sorts)
+int pt_index_ranges_make(pt_index_ranges *made, const pt_conditions *conditions, sqlite3_value *key,
+                         bool *able, bool *sorts)
 {
     key_prefixes prefixes = {0};
     pt_key_start start = pt_key_start_of_table(made->index->id);
@@ -240,7 +239,7 @@ int pt_index_ranges_make(pt_index_ranges *made, const pt_conditions *conditions,
     if (!*able) {
         return SQLITE_OK;
     }
-    int rc = take_partition(made, partition, able);
+    int rc = take_key(made, key, able);
     if (rc != SQLITE_OK || !*able) {
         return rc;
     }

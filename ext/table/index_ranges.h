@@ -9,14 +9,15 @@
 #include "table/conditions.h"
 #include "transaction/index_directory.h"
 
-/* All zeros before its first use. Set the first three members before pt_index_ranges_make. */
+/* All zeros before its first use. Set the first five members before pt_index_ranges_make. */
 typedef struct pt_index_ranges {
     const pt_index *index;
-    const int *declared;   /* the declared column of each of its columns, or -1 */
-    unsigned fixed;        /* the first columns, of which the order promised needs one value each */
-    bool by_partition;     /* only in one partition */
-    bool partition_listed; /* PartitionKey is a column of the index */
-    pt_slice partition;
+    const int *declared; /* the declared column of each of its columns, or -1 */
+    unsigned fixed;      /* the first columns, of which the order promised needs one value each */
+    bool by_key;         /* only entities with one PartitionKey, or one RowKey */
+    pt_system_property key; /* which */
+    bool key_listed;        /* it is a column of the index */
+    pt_slice key_text;
     pt_value_range *ranges; /* of logical keys, in ascending order, in the arena */
     unsigned count;
     unsigned capacity;
@@ -28,12 +29,12 @@ typedef struct pt_index_ranges {
 void pt_index_ranges_begin(pt_index_ranges *made);
 
 /*
- * Makes the ranges. `partition` is the argument of PartitionKey = ..., or NULL. *able = false if
- * the index does not serve the conditions. *sorts = true if it does not give the order promised.
- * SQLITE_OK or SQLITE_NOMEM.
+ * Makes the ranges. `key` is the argument of PartitionKey = ... or RowKey = ..., if by_key. *able =
+ * false if the index does not serve the conditions. *sorts = true if it does not give the order
+ * promised. SQLITE_OK or SQLITE_NOMEM.
  */
-int pt_index_ranges_make(pt_index_ranges *made, const pt_conditions *conditions,
-                         sqlite3_value *partition, bool *able, bool *sorts);
+int pt_index_ranges_make(pt_index_ranges *made, const pt_conditions *conditions, sqlite3_value *key,
+                         bool *able, bool *sorts);
 
 void pt_index_ranges_free(pt_index_ranges *made);
 

@@ -184,7 +184,8 @@ int pt_index_search_begin(pt_index_search **found, const pt_row *row,
     pt_table *table = row->table;
     pt_index_use use = pt_index_use_read(conditions->terms.rest);
     bool troubled = false;
-    bool by_partition = (plan & PT_PLAN_TERM(PT_TERM_PK_EQ)) != 0;
+    const unsigned keys = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ);
+    bool by_row = (plan & PT_PLAN_TERM(PT_TERM_RK_EQ)) != 0;
     *able = false;
     if (ensure_search(found) != SQLITE_OK) {
         return pt_error_nomem(error);
@@ -207,8 +208,10 @@ int pt_index_search_begin(pt_index_search **found, const pt_row *row,
     search->ranges.index = &search->index;
     search->ranges.declared = search->declared;
     search->ranges.fixed = search->fixed;
-    if (pt_index_ranges_make(&search->ranges, conditions, by_partition ? argv[0] : NULL, able,
-                             &troubled) != SQLITE_OK) {
+    search->ranges.by_key = (plan & keys) != 0;
+    search->ranges.key = by_row ? PT_SYSTEM_ROW_KEY : PT_SYSTEM_PARTITION_KEY;
+    if (pt_index_ranges_make(&search->ranges, conditions, search->ranges.by_key ? argv[0] : NULL,
+                             able, &troubled) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     if (!*able) {

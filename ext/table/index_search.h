@@ -31,9 +31,9 @@ void pt_index_search_close(pt_index_search *search);
 
 /*
  * Begins to read what the row's scan, which is frozen, shows of its table. Sets *search to a new
- * search if it is NULL. The first argument is that of PartitionKey = ..., if the plan has that
- * term. *able = false if the index is not there or cannot serve the conditions: then read without
- * it. *sorts = true if the rows must be sorted.
+ * search if it is NULL. The first argument is that of PartitionKey = ... or RowKey = ..., if the
+ * plan has such a term. *able = false if the index is not there or cannot serve the conditions:
+ * then read without it. *sorts = true if the rows must be sorted.
  */
 int pt_index_search_begin(pt_index_search **search, const pt_row *row,
                           const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,

@@ -83,16 +83,21 @@ static double plan_cost(const pt_table *table, const pt_plan *plan)
     return refused ? plan->cost * REFUSED_SCAN_FACTOR : plan->cost;
 }
 
-/* True if there may be conditions on declared columns. */
-static bool names_declared(const pt_table *table, const sqlite3_index_info *info)
+/* True if there may be conditions on declared columns, or with `row_key` on RowKey alone. */
+static bool names_declared(const pt_table *table, const sqlite3_index_info *info, bool row_key)
 {
     int end = PT_COLUMN_FIRST + table->config.column_count;
-    int i = 0;
-    while (i < info->nConstraint && (info->aConstraint[i].iColumn < PT_COLUMN_FIRST ||
-                                     info->aConstraint[i].iColumn >= end)) {
-        i++;
+    bool row = false;
+    bool partition = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn;
+        if (column >= PT_COLUMN_FIRST && column < end) {
+            return true;
+        }
+        row = row || column == PT_COLUMN_ROW_KEY;
+        partition = partition || column == PT_COLUMN_PARTITION_KEY;
     }
-    return i < info->nConstraint;
+    return row_key && row && !partition;
 }
 
 /*
@@ -105,10 +110,11 @@ static bool names_declared(const pt_table *table, const sqlite3_index_info *info
 /* A plan with an index. */
 typedef struct index_plan {
     bool found;
-    pt_slice names;    /* of the index's columns, with a 00 between two */
-    bool by_partition; /* an = fixes PartitionKey, one of its columns or what follows them */
-    int partition;     /* that constraint */
-    bool partition_first;
+    pt_slice names; /* of the index's columns, with a 00 between two */
+    bool by_key;    /* an = fixes PartitionKey or RowKey, a column or what follows the columns */
+    pt_plan_column key;
+    int key_term; /* that constraint */
+    bool key_first;
     bool by_time;  /* a constraint on Timestamp is used */
     uint64_t used; /* constraints on properties and Timestamp that it uses, as bits */
     bool order;    /* it gives the order asked for */
@@ -128,6 +134,7 @@ static const double UNKNOWN_LIMIT = 100;
 static const double EQUAL_ROWS = 10;
 static const double LISTED_VALUES = 10;
 static const double BOUND_LEAVES = 0.02;
+static const double PRESENCE_LEAVES = 0.1;
 static const double FIXED_LEAVES = 0.001; /* of the rows, each further column that is fixed */
 static const double INDEX_ROW_COST = 8;
 static const double ENTRY_ROW_COST = 2; /* if entities are not looked up */
@@ -139,9 +146,9 @@ static const double SORT_ROW_COST = 3;
 
 /* What the constraints say about one column. */
 typedef struct column_terms {
-    bool equal;  /* one value */
-    bool listed; /* an IN */
-    int bounds;  /* inequalities */
+    bool equal;    /* one value */
+    bool listed;   /* an IN */
+    double leaves; /* of the rows, what inequalities leave */
     uint64_t used;
 } column_terms;
 
@@ -150,11 +157,26 @@ static int time_column(const pt_table *table)
     return PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_TIMESTAMP;
 }
 
+static double leaves_of_op(pt_plan_op op, unsigned char constraint)
+{
+    if (constraint == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
+        return PRESENCE_LEAVES;
+    }
+    switch (op) {
+    case PT_OP_EQ:
+        return 1;
+    case PT_OP_STARTS_WITH:
+        return BOUND_LEAVES * BOUND_LEAVES;
+    default:
+        return BOUND_LEAVES;
+    }
+}
+
 /* `column` is a declared one or Timestamp; there are no terms on others. */
 static column_terms terms_of_column(const pt_table *table, sqlite3_index_info *info, int column)
 {
     const pt_term_rules rules = {.config = &table->config, .time_column = time_column(table)};
-    column_terms terms = {.used = 0};
+    column_terms terms = {.leaves = 1};
     for (int i = 0; column >= PT_COLUMN_FIRST && i < info->nConstraint && i < PT_INDEXED_TERMS_MAX;
          i++) {
         bool list;
@@ -167,18 +189,18 @@ static column_terms terms_of_column(const pt_table *table, sqlite3_index_info *i
         }
         terms.equal = terms.equal || (op == PT_OP_EQ && !list);
         terms.listed = terms.listed || list;
-        terms.bounds += op == PT_OP_EQ ? 0 : op == PT_OP_STARTS_WITH ? 2 : 1;
+        terms.leaves *= leaves_of_op(op, info->aConstraint[i].op);
         terms.used |= UINT64_C(1) << i;
     }
     return terms;
 }
 
-/* The constraint PartitionKey = ...; -1: there is none. */
-static int find_partition_term(const pt_plan_query *query)
+/* The constraint PartitionKey = ... or RowKey = ...; -1: there is none. */
+static int find_key_term(const pt_plan_query *query, pt_plan_column key)
 {
     for (int i = 0; i < query->constraint_count; i++) {
         const pt_plan_constraint *constraint = &query->constraints[i];
-        if (constraint->column == PT_PLAN_PK && constraint->op == PT_OP_EQ && constraint->usable &&
+        if (constraint->column == key && constraint->op == PT_OP_EQ && constraint->usable &&
             constraint->binary && !constraint->in && !constraint->number) {
             return i;
         }
@@ -262,7 +284,7 @@ static void estimate_index(index_plan *plan, double rows, bool unique)
     rows = unique ? 1 : rows < 1 ? 1 : rows;
     plan->rows = (int64_t)rows;
     plan->cost = rows * (plan->entries ? ENTRY_ROW_COST : INDEX_ROW_COST) + INDEX_SEEK_COST -
-                 (__builtin_popcountll(plan->used) + plan->by_partition) * USED_GAIN;
+                 (__builtin_popcountll(plan->used) + plan->by_key) * USED_GAIN;
 }
 
 /* The highest bit of colUsed stands for all columns from its own on. */
@@ -315,18 +337,21 @@ static double few_of(double rows)
     return few < 1 ? 1 : few;
 }
 
-/* PartitionKey, as column `number` of the index, or after all columns. */
-static bool fit_partition(const pt_plan_query *query, unsigned number, index_fit *fit)
+/* A key, as column `number` of the index, or PartitionKey after all columns. Only one of the two
+ * keys is given: both would find the entity without an index. */
+static bool fit_key(const pt_plan_query *query, pt_plan_column key, unsigned number, index_fit *fit)
 {
-    int partition = find_partition_term(query);
-    if (partition < 0) {
+    int term = find_key_term(query, key);
+    double first_rows = key == PT_PLAN_PK ? ROWS_OF_A_PARTITION : EQUAL_ROWS;
+    if (term < 0) {
         return false;
     }
-    fit->plan.by_partition = true;
-    fit->plan.partition = partition;
-    fit->plan.partition_first = number == 0;
+    fit->plan.by_key = true;
+    fit->plan.key = key;
+    fit->plan.key_term = term;
+    fit->plan.key_first = number == 0;
     fit->plan.fixed = fit->plan.fixed == number ? number + 1 : fit->plan.fixed;
-    fit->rows = number == 0 ? ROWS_OF_A_PARTITION : few_of(fit->rows);
+    fit->rows = number == 0 ? first_rows : few_of(fit->rows);
     return true;
 }
 
@@ -335,8 +360,9 @@ static bool fit_column(const pt_table *table, sqlite3_index_info *info, const pt
                        pt_slice name, unsigned number, index_fit *fit)
 {
     int column = pt_entry_row_column_of(table, name);
-    if (column == PT_COLUMN_PARTITION_KEY) {
-        return fit_partition(query, number, fit);
+    if (column == PT_COLUMN_PARTITION_KEY || column == PT_COLUMN_ROW_KEY) {
+        pt_plan_column key = column == PT_COLUMN_ROW_KEY ? PT_PLAN_RK : PT_PLAN_PK;
+        return fit_key(query, key, number, fit);
     }
     column_terms terms = terms_of_column(table, info, column);
     if (terms.used == 0) {
@@ -354,9 +380,7 @@ static bool fit_column(const pt_table *table, sqlite3_index_info *info, const pt
         fit->rows = terms.equal ? few : few * LISTED_VALUES;
         return true;
     }
-    for (int i = 0; i < terms.bounds; i++) {
-        fit->rows *= BOUND_LEAVES;
-    }
+    fit->rows *= terms.leaves;
     return false;
 }
 
@@ -393,7 +417,7 @@ static double limited_rows(sqlite3_index_info *info, const index_plan *plan, dou
             limited = true; /* there is no OFFSET without LIMIT */
             most += known ? sqlite3_value_double(value) : UNKNOWN_LIMIT;
         } else if (i >= PT_INDEXED_TERMS_MAX ||
-                   ((plan->used >> i & 1) == 0 && !(plan->by_partition && plan->partition == i))) {
+                   ((plan->used >> i & 1) == 0 && !(plan->by_key && plan->key_term == i))) {
             return rows;
         }
     }
@@ -413,11 +437,12 @@ static index_plan fit_index(const pt_table *table, sqlite3_index_info *info,
         fits = fit_column(table, info, query, name, number++, &fit);
     }
     unique = unique && fits && fit.all_equal;
-    if (fits && !fit.plan.by_partition) {
-        fit_partition(query, number, &fit);
+    if (fits && !fit.plan.by_key) {
+        fit_key(query, PT_PLAN_PK, number, &fit);
     }
-    bool whole = fit.plan.used == 0 && !fit.plan.by_partition;
-    bool bounded = fit.plan.used != 0;
+    bool by_row_key = fit.plan.by_key && fit.plan.key == PT_PLAN_RK;
+    bool whole = fit.plan.used == 0 && !fit.plan.by_key;
+    bool bounded = fit.plan.used != 0 || by_row_key;
     find_presence(table, info, &fit);
     find_entry_columns(table, info, &fit.plan);
     consume_index_order(table, info, &fit.plan);
@@ -488,7 +513,8 @@ static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt
     info->idxNum = (int)plan->bits;
     info->estimatedCost = plan_cost(table, plan);
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    return names_declared(table, info) ? pt_conditions_plan(table, info, &no_index) : SQLITE_OK;
+    return names_declared(table, info, false) ? pt_conditions_plan(table, info, &no_index)
+                                              : SQLITE_OK;
 }
 
 /* "index query: PartitionKey=? AND Age>? (PartitionKey,Age)", from sqlite3_malloc. */
@@ -497,10 +523,10 @@ static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
 {
     sqlite3_str *text = sqlite3_str_new(NULL);
     const char *separator = "";
-    bool whole = index->used == 0 && !index->by_partition;
+    bool whole = index->used == 0 && !index->by_key;
     sqlite3_str_appendall(text, whole ? "index scan" : "index query: ");
-    if (index->by_partition) {
-        sqlite3_str_appendall(text, "PartitionKey=?");
+    if (index->by_key) {
+        sqlite3_str_appendall(text, index->key == PT_PLAN_RK ? "RowKey=?" : "PartitionKey=?");
         separator = " AND ";
     }
     for (int i = 0; i < info->nConstraint && i < PT_INDEXED_TERMS_MAX; i++) {
@@ -528,20 +554,24 @@ static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
     return sqlite3_str_finish(text);
 }
 
-/* Of the other plan, only PartitionKey = ... may stay. */
-__attribute__((noinline)) static void keep_partition_term(const index_plan *index,
-                                                          const pt_plan_query *query, pt_plan *plan,
-                                                          pt_plan_use *uses)
+/* Of the other plan, only PartitionKey = ... or RowKey = ... may stay. */
+__attribute__((noinline)) static void
+keep_key_term(const index_plan *index, const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 {
     for (int i = 0; i < query->constraint_count; i++) {
-        if (!index->by_partition || i != index->partition) {
+        if (!index->by_key || i != index->key_term) {
             uses[i] = (pt_plan_use){.argument = 0};
         }
     }
-    if (index->by_partition && !index->partition_first) {
-        uses[index->partition].omit = false; /* in ranges of what is before it, others may lie */
+    unsigned kept = 0;
+    if (index->by_key) {
+        int term = index->key == PT_PLAN_RK ? PT_TERM_RK_EQ : PT_TERM_PK_EQ;
+        kept = PT_PLAN_TERM(term) | PT_PLAN_CHECKED;
+        uses[index->key_term].argument = 1;
+        /* In ranges of what is before it, others may lie. */
+        uses[index->key_term].omit = uses[index->key_term].omit && index->key_first;
     }
-    plan->bits &= index->by_partition ? PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_CHECKED : 0;
+    plan->bits &= kept;
     plan->bits |= PT_PLAN_INDEX | (index->order && index->descending ? PT_PLAN_DESCENDING : 0);
 }
 
@@ -580,7 +610,7 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     if (table->connection->attached != 0) { /* pt_connection_notice_detach, in the common path */
         pt_connection_leave_detached(table->connection);
     }
-    if (names_declared(table, info) && pt_table_learn_indexes(table) != SQLITE_OK) {
+    if (names_declared(table, info, true) && pt_table_learn_indexes(table) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
     pt_plan_use *uses;
@@ -603,7 +633,7 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
             choose_index(table, info, &query, &plan, &index);
         }
         if (index.found) {
-            keep_partition_term(&index, &query, &plan, uses);
+            keep_key_term(&index, &query, &plan, uses);
         }
         pt_constraints_apply(info, uses, 0);
     }

@@ -45,9 +45,9 @@ static bool is_own_collation(pt_type type, const char *collation)
  * left, whose rows must stay. */
 enum { PRESENCE_SINCE_SQLITE = 3051001 };
 
-static bool takes_presence(const pt_term_rules *rules, unsigned char op)
+static bool takes_presence(unsigned char op)
 {
-    return rules->presence && op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL &&
+    return op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL &&
            sqlite3_libversion_number() >= PRESENCE_SINCE_SQLITE;
 }
 
@@ -64,7 +64,7 @@ static pt_plan_op judged_op(const pt_term_rules *rules, int column, sqlite3_inde
 {
     unsigned char op = info->aConstraint[i].op;
     pt_plan_op judged = PT_OP_EQ;
-    if (op != SQLITE_INDEX_CONSTRAINT_ISNULL && !takes_presence(rules, op)) {
+    if (op != SQLITE_INDEX_CONSTRAINT_ISNULL && !takes_presence(op)) {
         judged = pt_constraint_comparison(op);
         bool own = judged != PT_OP_OTHER && is_own_collation(column_type(rules->config, column),
                                                              sqlite3_vtab_collation(info, i));
@@ -156,15 +156,17 @@ pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *inf
 {
     int column = term_column(rules, info, i);
     unsigned char op = info->aConstraint[i].op;
-    bool about_null =
-        op == SQLITE_INDEX_CONSTRAINT_ISNULL || op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
     *list = sqlite3_vtab_in(info, i, -1) != 0;
     if (is_prefix_term(info, i)) {
         return PT_OP_STARTS_WITH;
     }
+    if (takes_presence(op)) {
+        return PT_OP_GE; /* of all values */
+    }
     bool unknown = op == SQLITE_INDEX_CONSTRAINT_EQ && !*list &&
                    may_be_row_value(column_type(rules->config, column), info, i);
-    return about_null || unknown ? PT_OP_OTHER : judged_op(rules, column, info, i);
+    bool null = op == SQLITE_INDEX_CONSTRAINT_ISNULL;
+    return null || unknown ? PT_OP_OTHER : judged_op(rules, column, info, i);
 }
 
 /* Makes a term of a constraint on a column. False if nothing is judged or checked. */

@@ -38,7 +38,6 @@ typedef struct pt_terms {
 typedef struct pt_term_rules {
     const pt_config *config;
     int time_column;  /* index of a column of times that is taken, too; -1: none */
-    bool presence;    /* IS NOT NULL is taken, too */
     uint64_t indexed; /* constraints that an index uses, as bits: of the first ones */
     /* Tells if a comparison is taken, else it is only checked; NULL: all are. */
     bool (*takes)(const void *context, int column, pt_plan_op op);

@@ -27,7 +27,8 @@ typedef enum entity_kind {
 #define CONDITION_INDEXES                                                                          \
     ", index(S), index(I, S), index(L), index(D), index(B, T), index(T), index(G), index(X), "     \
     "index(V, S), index(PartitionKey, I), index(Timestamp), index(I, Timestamp), "                 \
-    "index(PartitionKey, Timestamp, S), index(L, PartitionKey, S), index(Timestamp, D)"
+    "index(PartitionKey, Timestamp, S), index(L, PartitionKey, S), index(Timestamp, D), "          \
+    "index(RowKey), index(D, RowKey), index(RowKey, I)"
 
 /* The same entities under columns of their types, and of others. Without automatic indexes: their
  * Bloom filters lose texts that are equal in PT_DATETIME and not as long (SQLite 3.40). */

@@ -33,7 +33,7 @@ SELECT t, RowKey FROM Wanted LEFT JOIN Employee ON Name > t AND Age < 50;
 UPDATE Employee SET Note = 'young' WHERE Age < 30;
 DELETE FROM Employee WHERE Age < 30 AND Pay = 28;
 
--- SQLite keeps these: <>, IS NOT, IS NOT NULL, LIKE, expressions, other collations, NOT, columns
+-- SQLite keeps these: <>, IS NOT, IS NOT NULL before 3.51.1, LIKE, expressions, other collations, NOT, columns
 -- beside columns of the same row.
 SELECT RowKey FROM Employee WHERE Age <> 28;
 SELECT RowKey FROM Employee WHERE Age IS NOT NULL AND Name LIKE 'j%';

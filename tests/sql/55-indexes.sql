@@ -74,7 +74,7 @@ INSERT INTO Employee(PartitionKey, RowKey) VALUES ('Sales', '9');
 -- Wrong definitions.
 CREATE VIRTUAL TABLE Wrong USING ptable(Name String, index(Name, name));
 CREATE VIRTUAL TABLE Wrong USING ptable(Name String, index(Filter));
-CREATE VIRTUAL TABLE Wrong USING ptable(Name String, index(RowKey));
+CREATE VIRTUAL TABLE Wrong USING ptable(Name String, index(PartitionKey));
 CREATE VIRTUAL TABLE Wrong USING ptable(Name String, index(Name), unique(Name));
 CREATE VIRTUAL TABLE Wrong USING ptable(Name String, unique(lower(Name)));
 CREATE VIRTUAL TABLE Wrong USING ptable(Email String, index(Email), store='indexes.ptable', table=Employee);

@@ -127,7 +127,7 @@ static void values_that_are_no_index_are_refused(void **state)
         {SQLITE_CONSTRAINT_VTAB, "TableName, Columns", "'t', printf('%.2001c', 'x')",
          "more than 2000 bytes"},
         {SQLITE_CONSTRAINT_VTAB, "TableName, Columns", "'t', 'PartitionKey,RowKey'",
-         "it has no property"},
+         "in the order of PartitionKey, RowKey anyway"},
         {SQLITE_CONSTRAINT_PRIMARYKEY, "TableName, Columns", "'t', 'A'", "already has an index"},
         {SQLITE_ERROR, "TableName, Columns", "'none', 'A'", "TableNotFound"},
         {SQLITE_ERROR, "TableName, Columns", "'jobs', 'A'", "is a queue"},

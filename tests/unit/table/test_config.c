@@ -548,9 +548,15 @@ static void wrong_indexes_are_refused(void **state)
         assert_refused(ARGUMENTS("Name", cases[i][0]), text);
         sqlite3_free(text);
     }
-    assert_refused(ARGUMENTS("Name", "index(RowKey)"),
-                   "it has no property, and the table is in the order of its keys anyway in "
-                   "argument \"index(RowKey)\"; leave the index out or name other columns");
+    static const char *const keys[] = {"index(PartitionKey)", "index(PartitionKey, RowKey)",
+                                       "unique(partitionkey, rowkey)"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char *text = sqlite3_mprintf("the table is in the order of PartitionKey, RowKey anyway in "
+                                     "argument \"%s\"; leave the index out or name other columns",
+                                     keys[i]);
+        assert_refused(ARGUMENTS("Name", keys[i]), text);
+        sqlite3_free(text);
+    }
     assert_refused(ARGUMENTS("Name", "index(Name)", "unique(Name)"),
                    "there is an index on these columns already in argument \"unique(Name)\"; leave "
                    "the index out or name other columns");
