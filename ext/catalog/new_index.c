@@ -85,17 +85,14 @@ int pt_new_index_read(sqlite3_value **columns, pt_new_index *made, pt_error *err
     if (rc == SQLITE_OK) {
         rc = read_text(columns[PT_INDEXES_COLUMNS], "Columns", &list, error);
     }
-    sqlite3_value *unique = columns[PT_INDEXES_UNIQUE];
-    int type = sqlite3_value_type(unique);
-    sqlite3_int64 flag = sqlite3_value_int64(unique);
-    made->definition.unique = flag == 1;
+    if (rc == SQLITE_OK) { /* first: which columns may be indexed depends on it */
+        rc = read_unique(columns[PT_INDEXES_UNIQUE], &made->definition.unique, error);
+    }
     if (rc == SQLITE_OK) {
         size_t size = (size_t)sqlite3_value_bytes(columns[PT_INDEXES_COLUMNS]);
         rc = read_columns_list(pt_slice_of(list, size), &made->definition, error);
     }
-    return rc == SQLITE_OK
-               ? read_unique(columns[PT_INDEXES_UNIQUE], &made->definition.unique, error)
-               : rc;
+    return rc;
 }
 
 /* --- Making it --- */

@@ -364,7 +364,12 @@ static int change_table(pt_tables *tables, sqlite3_int64 rowid, sqlite3_value **
     if (rc == SQLITE_OK && changes) {
         rc = set_properties(tables, session, name, columns, error);
     }
-    return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
+    rc = rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
+    if (rc != SQLITE_OK && session != NULL &&
+        !pt_module_keeps_rows(tables->follower.connection->db, rc)) {
+        pt_session_undo_statement(session); /* of UPDATE ... FROM, which has no savepoint */
+    }
+    return rc;
 }
 
 /* --- xUpdate --- */

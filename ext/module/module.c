@@ -33,6 +33,12 @@ bool pt_module_ignores(sqlite3 *db, const pt_error *error)
     return (error->rc & 0xFF) == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(db) == SQLITE_IGNORE;
 }
 
+bool pt_module_keeps_rows(sqlite3 *db, int rc)
+{
+    int action = sqlite3_vtab_on_conflict(db);
+    return (rc & 0xFF) == SQLITE_CONSTRAINT && (action == SQLITE_IGNORE || action == SQLITE_FAIL);
+}
+
 int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error)
 {
     int rc = error->rc;

@@ -23,6 +23,10 @@ void pt_module_fail_function(sqlite3_context *context, const char *name, pt_erro
 /* True if OR IGNORE will skip the row of xUpdate that has this error. */
 bool pt_module_ignores(sqlite3 *db, const pt_error *error);
 
+/* True if this error of xUpdate leaves the rows that the statement has written before: OR IGNORE
+ * goes on, OR FAIL ends there. */
+bool pt_module_keeps_rows(sqlite3 *db, int rc);
+
 /*
  * pt_module_fail for xUpdate. Leaves the message alone if OR IGNORE will skip the row: SQLite would
  * keep the message, and show it if an unrelated error (an interrupt, for example) ends the

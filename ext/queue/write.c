@@ -221,7 +221,9 @@ __attribute__((noinline)) static int fail_message(pt_queue *queue, int argc, sql
         pt_queue_parse_key(argv[WRITE_OLD_KEY], &message, &held);
         sqlite3_snprintf(MESSAGE_TEXT_SIZE, text, "message '%s'", message.id);
     }
-    return pt_table_fail_row(&queue->table, text, error);
+    int rc = pt_table_fail_row(&queue->table, text, error);
+    pt_transaction_undo_statement(&queue->table, argc, argv, rc);
+    return rc;
 }
 
 int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)

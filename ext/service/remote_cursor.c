@@ -54,6 +54,7 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         sqlite3_free(cursor);
         return SQLITE_NOMEM;
     }
+    table->service->pending.statement = table->service->pending.operations.count;
     *out = &cursor->base;
     return SQLITE_OK;
 }

@@ -319,6 +319,14 @@ int pt_remote_transaction_savepoint(sqlite3_vtab *vtab, int level)
     return SQLITE_OK;
 }
 
+void pt_remote_transaction_undo_statement(pt_remote_table *table)
+{
+    pt_remote_pending *pending = pending_of(table);
+    size_t savepoint = pending->mark_count != 0 ? pending->marks[pending->mark_count - 1].count : 0;
+    bool later = pending->statement > savepoint;
+    pt_remote_operations_cut(&pending->operations, later ? pending->statement : savepoint);
+}
+
 int pt_remote_transaction_release(sqlite3_vtab *vtab, int level)
 {
     cut_marks(pending_of(pt_remote_table_of(vtab)), level);

@@ -32,6 +32,10 @@ bool pt_remote_transaction_holds(const pt_remote_table *table, const pt_remote_o
 int pt_remote_transaction_check_first(const pt_remote_table *table,
                                       const pt_remote_operation *operation, pt_error *error);
 
+/* After an error of an UPDATE: forgets what the statement has added. SQLite opens no savepoint for
+ * UPDATE ... FROM, and reads all of its rows before it writes the first. */
+void pt_remote_transaction_undo_statement(pt_remote_table *table);
+
 /* Methods of the module. */
 int pt_remote_transaction_begin(sqlite3_vtab *vtab);
 int pt_remote_transaction_sync(sqlite3_vtab *vtab);

@@ -585,6 +585,10 @@ int pt_remote_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3
         name_remote_row(argc, argv, &error);
     }
     pt_remote_transaction_stop(w.table, &error);
+    bool updates = argc > 1 && sqlite3_value_type(argv[0]) != SQLITE_NULL;
+    if (updates && !pt_module_keeps_rows(w.table->service->db, error.rc)) {
+        pt_remote_transaction_undo_statement(w.table);
+    }
     return pt_module_fail_write(w.table->service->db, &vtab->zErrMsg, w.table->config.base.sql_name,
                                 &error);
 }

@@ -49,6 +49,7 @@ typedef struct pt_remote_pending {
     pt_savepoint_mark *marks; /* by ascending level */
     size_t mark_count;
     size_t mark_capacity;
+    size_t statement;    /* count of the operations when a cursor was opened last */
     bool in_transaction; /* the last one was collected between BEGIN and COMMIT */
     bool sent;           /* the service has done them: COMMIT is given again */
 } pt_remote_pending;

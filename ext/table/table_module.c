@@ -219,7 +219,9 @@ __attribute__((noinline)) static int fail_row(pt_table *table, int argc, sqlite3
 {
     char row[ROW_TEXT_SIZE];
     describe_row(argc, argv, row);
-    return pt_table_fail_row(table, row, error);
+    int rc = pt_table_fail_row(table, row, error);
+    pt_transaction_undo_statement(table, argc, argv, rc);
+    return rc;
 }
 
 /* All or nothing: SQLite opens no savepoint around a single row. */

@@ -2,6 +2,7 @@
 
 #include "module/companion.h"
 #include "module/follower.h"
+#include "module/module.h"
 
 int pt_transaction_begin_write(pt_table *table, pt_error *error)
 {
@@ -130,7 +131,19 @@ int pt_transaction_prepare_write(pt_table *table, pt_error *error)
     }
     /* Usually the transaction has written before, and then there is nothing to prepare. */
     pt_view *view = table->session != NULL ? pt_session_pending_view(table->session) : NULL;
-    return view != NULL ? pt_table_find_id(table, view, error) : prepare_first_write(table, error);
+    if (view == NULL) {
+        return prepare_first_write(table, error);
+    }
+    pt_session_protect_statement(table->session);
+    return pt_table_find_id(table, view, error);
+}
+
+void pt_transaction_undo_statement(pt_table *table, int argc, sqlite3_value **argv, int rc)
+{
+    bool updates = argc > 1 && sqlite3_value_type(argv[0]) != SQLITE_NULL;
+    if (updates && table->session != NULL && !pt_module_keeps_rows(table->db, rc)) {
+        pt_session_undo_statement(table->session);
+    }
 }
 
 /* --- Writes of SQL functions --- */

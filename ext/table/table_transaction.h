@@ -24,6 +24,13 @@ int pt_transaction_begin_write(pt_table *table, pt_error *error);
 int pt_transaction_prepare_write(pt_table *table, pt_error *error);
 
 /*
+ * The last step of an xUpdate that has failed with this code: what an UPDATE ... FROM has written
+ * before is discarded, since SQLite has no savepoint to go back to. The statement is told by
+ * xUpdate's arguments.
+ */
+void pt_transaction_undo_statement(pt_table *table, int argc, sqlite3_value **argv, int rc);
+
+/*
  * A write of an SQL function to a table that is given by its name. What it needs else stands after
  * it, in a struct that begins with it.
  */

@@ -585,10 +585,16 @@ static void drop_marks(pt_savepoints *savepoints, int level)
     }
 }
 
-void pt_savepoints_protect(const pt_savepoints *savepoints, pt_memtable *memtable)
+size_t pt_savepoints_length(const pt_savepoints *savepoints)
+{
+    return last_mark(savepoints)->length;
+}
+
+/* Protects the entries that the innermost savepoint needs. */
+static void protect_for_last(const pt_savepoints *savepoints, pt_memtable *memtable)
 {
     if (memtable != NULL) {
-        pt_memtable_protect(memtable, last_mark(savepoints)->length);
+        pt_memtable_protect(memtable, pt_savepoints_length(savepoints));
     }
 }
 
@@ -616,14 +622,14 @@ int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int lev
         int next = last_mark(savepoints)->level + 1;
         rc = add_mark(savepoints, next, next == level ? length : last_mark(savepoints)->length);
     }
-    pt_savepoints_protect(savepoints, memtable);
+    protect_for_last(savepoints, memtable);
     return rc;
 }
 
 void pt_savepoints_release(pt_savepoints *savepoints, pt_memtable *memtable, int level)
 {
     drop_marks(savepoints, level);
-    pt_savepoints_protect(savepoints, memtable);
+    protect_for_last(savepoints, memtable);
 }
 
 void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable, int level)
@@ -634,7 +640,7 @@ void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable,
     if (memtable != NULL) {
         pt_memtable_discard(memtable, known ? last_mark(savepoints)->length : 0);
     }
-    pt_savepoints_protect(savepoints, memtable);
+    protect_for_last(savepoints, memtable);
 }
 
 void pt_savepoints_clear(pt_savepoints *savepoints)

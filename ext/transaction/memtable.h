@@ -151,8 +151,8 @@ void pt_savepoints_release(pt_savepoints *savepoints, pt_memtable *memtable, int
  * it are closed. */
 void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable, int level);
 
-/* Protects the entries that the innermost savepoint needs. */
-void pt_savepoints_protect(const pt_savepoints *savepoints, pt_memtable *memtable);
+/* The length of the log when the innermost savepoint was opened; 0: there is none. */
+size_t pt_savepoints_length(const pt_savepoints *savepoints);
 
 /* Closes all savepoints. Keeps the memory. */
 void pt_savepoints_clear(pt_savepoints *savepoints);

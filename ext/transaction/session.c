@@ -14,7 +14,8 @@ struct pt_session {
     bool writing; /* the writer lock is held and the view has a memtable */
     bool in_doubt;
     pt_savepoints savepoints;
-    unsigned rows; /* begun and not ended, each inside the one before */
+    unsigned rows;    /* begun and not ended, each inside the one before */
+    size_t statement; /* length of the log when a cursor was opened last; see statement_start */
     pt_sync sync;
     int64_t clock;
     uint32_t next_table_id;
@@ -172,6 +173,7 @@ static bool needs_view(const pt_session *session)
 void pt_session_cursor_opened(pt_session *session)
 {
     session->cursors++;
+    session->statement = pending_length(session);
 }
 
 void pt_session_cursor_closed(pt_session *session)
@@ -288,6 +290,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
     session->writing = true;
     session->sync = PT_SYNC_OFF;
     session->batch_length = 0;
+    session->statement = 0;
     session->keeps_changes = false;
     session->clock = session->current.view->snapshot->clock;
     session->next_table_id = session->current.view->snapshot->next_table_id;
@@ -333,6 +336,39 @@ void pt_session_rollback_to(pt_session *session, int level)
         forget_discarded_batch(session);
         note_lost_writes(session);
     }
+}
+
+/*
+ * For UPDATE ... FROM SQLite opens no savepoint. It opens all cursors and reads all rows before it
+ * writes the first one, and closes none until the end, so that what the transaction had written
+ * when a cursor was opened last was written before the statement. (An UPDATE of one row has closed
+ * its cursor. Where SQLite opens a savepoint, that is in force, too.)
+ */
+static size_t statement_start(const pt_session *session)
+{
+    size_t savepoint = pt_savepoints_length(&session->savepoints);
+    bool later = session->cursors != 0 && session->statement > savepoint;
+    return later ? session->statement : savepoint;
+}
+
+void pt_session_protect_statement(pt_session *session)
+{
+    pt_memtable *memtable = pt_session_memtable(session);
+    if (memtable != NULL) {
+        pt_memtable_protect(memtable, statement_start(session));
+    }
+}
+
+void pt_session_undo_statement(pt_session *session)
+{
+    PT_ASSERT(session->rows == 0);
+    size_t start = statement_start(session);
+    if (session->cursors == 0 || start >= pending_length(session)) {
+        return;
+    }
+    pt_memtable_discard(session->current.view->memtable, start);
+    forget_discarded_batch(session);
+    note_lost_writes(session);
 }
 
 /* --- Sync, commit, rollback --- */
@@ -615,7 +651,7 @@ void pt_session_end_row(pt_session *session)
     PT_ASSERT(session->rows > 0);
     session->rows--;
     if (session->rows == 0) {
-        pt_savepoints_protect(&session->savepoints, pt_session_memtable(session));
+        pt_session_protect_statement(session);
     }
 }
 

@@ -132,6 +132,14 @@ void pt_session_release(pt_session *session, int level);
  * savepoint stays open. Level -1 is a SAVEPOINT that began the transaction: discards everything. */
 void pt_session_rollback_to(pt_session *session, int level);
 
+/* An UPDATE is about to write a row, or another statement: until the row is written, operations
+ * from before the statement are not overwritten in place. The session has pending operations. */
+void pt_session_protect_statement(pt_session *session);
+
+/* Discards what an UPDATE that has failed has written before. Its cursor is open, or it has written
+ * one row at most. */
+void pt_session_undo_statement(pt_session *session);
+
 /*
  * Commits to the store, so that commit cannot fail; rollback can still undo it. SQLITE_BUSY: a
  * reader of the main database keeps it from committing; SQLITE_FULL; SQLITE_IOERR; SQLITE_NOMEM.

@@ -240,6 +240,10 @@ static const sql_rule change_rules[] = {
            "UPDATE {or} {target} AS a SET I = b.I, X = b.X FROM again b WHERE b.PartitionKey = "
            "a.PartitionKey AND b.RowKey = a.RowKey AND {term b}",
            "UPDATE {target} AS a SET V = n.r, X = NULL FROM n WHERE n.k = a.PartitionKey",
+           "UPDATE {target} AS a SET I = iif(n.id > {small}, 'many', n.id), S = NULL FROM n WHERE "
+           "n.k = a.RowKey AND {term a}",
+           "UPDATE OR ABORT {target} AS a SET V = n.k, X = iif(n.id > {small}, 'text', NULL) FROM "
+           "n WHERE n.k = a.RowKey",
            "UPDATE {or} {target} AS a SET S = b.S, V = b.V, X = b.X FROM {table} b WHERE "
            "b.PartitionKey = a.PartitionKey AND b.RowKey = a.RowKey AND {term b}",
            "UPDATE {target} AS a SET {sets a} WHERE {where a} ORDER BY PartitionKey, RowKey "

@@ -69,6 +69,10 @@ static const sql_rule uniqueness_rules[] = {
            "{target} b WHERE {where b})",
            "UPDATE {or_whole} {target} AS a SET {set_same} WHERE {where a}",
            "UPDATE {or_whole} {target} AS a SET {set_same}, V = NULL WHERE {where a}",
+           "UPDATE {or_whole} {target} AS a SET {set_same}, B = n.id % 2 FROM n WHERE n.k = "
+           "a.RowKey",
+           "UPDATE {or_whole} {target} AS a SET {set_same}, B = NULL FROM n WHERE n.k = "
+           "a.PartitionKey AND n.id < 5",
            "UPDATE {or} {target} AS a SET S = NULL WHERE {where a}",
            "UPDATE {or} {target} AS a SET V = NULL, I = NULL, D = NULL WHERE {where a}")},
     /* Values of other types under the same name. */
