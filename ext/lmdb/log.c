@@ -320,10 +320,11 @@ static int load_newest(pt_lmdb_store *store, pt_error *error)
     pt_lmdb_log *log = store->log;
     const pt_log_word *word = atomic_load(&store->word);
     uint64_t published = atomic_load(&word->published);
-    uint32_t end = pt_log_word_end(published, log->state.version);
-    bool left =
-        atomic_load(&word->pending) != 0 && !log->commit.is_written; /* not by this process */
+    bool is_sealed = pt_log_word_is_sealed(published);
+    uint32_t end = is_sealed ? pt_log_word_end(published, log->state.version) : log->chain.end;
+    bool left = atomic_load(&word->pending) != 0 || !is_sealed; /* then the log itself tells */
     bool damaged = false;
+    left = left && !log->commit.is_written; /* not by this process */
     /* A writer that died after LMDB's commit has left the word of the version before. */
     if (!left && end == log->chain.end && pt_log_word_is_of(published, log->state.version)) {
         return SQLITE_OK;
@@ -584,7 +585,7 @@ int pt_log_prepare(pt_lmdb_store *store)
     }
     if (problem == 0) {
         log->id = id;
-        atomic_store(&log->word->published, 0);
+        atomic_store(&log->word->published, pt_log_word_of(0, 0));
         atomic_store(&log->word->pending, 0);
         atomic_store(&log->word->failed, false);
         atomic_store(&log->word->log_id, id);

@@ -104,7 +104,8 @@ static inline uint64_t pt_log_attached(const pt_lmdb_store *store)
 static inline uint64_t pt_log_read_word(const pt_lmdb_store *store)
 {
     const pt_log_word *word = atomic_load_explicit(&store->word, memory_order_acquire);
-    return word == NULL ? 0 : atomic_load_explicit(&word->published, memory_order_acquire);
+    return word == NULL ? pt_log_word_of(0, 0)
+                        : atomic_load_explicit(&word->published, memory_order_acquire);
 }
 
 /* --- With the writer lock held --- */

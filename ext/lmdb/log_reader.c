@@ -40,7 +40,7 @@ static int follow_file(pt_lmdb_store *store, const pt_format_state *state, int *
         if (*problem != 0) {
             return SQLITE_CANTOPEN;
         }
-        atomic_store(&log->own.published, 0);
+        atomic_store(&log->own.published, pt_log_word_of(0, 0));
         pt_log_follow(store, state->log_id, &log->own);
     }
     pt_lmdb_tail *tail = pt_log_newest_tail(store, state);

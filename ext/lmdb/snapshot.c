@@ -2,6 +2,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/log/errors.h"
 #include "lmdb/log_reader.h"
 #include "lmdb/state.h"
 
@@ -188,6 +189,9 @@ __attribute__((noinline)) static int show_tail(pt_lmdb_snapshot *snapshot, uint6
     uint32_t end = state->log_id != 0 ? pt_log_word_end(word, state->version) : 0;
     const pt_lmdb_tail *newest = atomic_load_explicit(&store->newest_tail, memory_order_acquire);
     snapshot->base.clock = state->clock;
+    if (state->log_id != 0 && !pt_log_word_is_sealed(word)) {
+        return pt_log_fail_overwritten(error, store->base.path);
+    }
     if (end != 0 && (snapshot->tail == NULL || snapshot->tail != newest ||
                      snapshot->tail->version != state->version ||
                      atomic_load_explicit(&snapshot->tail->end, memory_order_acquire) < end)) {

@@ -89,3 +89,13 @@ int pt_log_fail_damaged(pt_error *error, const char *path)
         "or give up what cannot be read with pt_forget_log",
         path, path);
 }
+
+int pt_log_fail_overwritten(pt_error *error, const char *path)
+{
+    return pt_error_set(
+        error, SQLITE_CORRUPT,
+        "store %Q: %q-word, which the processes share that have the store open, was "
+        "overwritten; no commit is lost, and the next write to the store mends it; "
+        "if that is refused, too, close the store in all of them",
+        path, path);
+}

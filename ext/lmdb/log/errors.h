@@ -23,4 +23,7 @@ int pt_log_fail_reading(pt_error *error, const char *path, int problem);
 /* SQLITE_CORRUPT. */
 int pt_log_fail_damaged(pt_error *error, const char *path);
 
+/* Its word is none: another program has written to that file. SQLITE_CORRUPT. */
+int pt_log_fail_overwritten(pt_error *error, const char *path);
+
 #endif

@@ -13,7 +13,9 @@
 
 enum { WORD_FILE_SIZE = 4096 };
 
-static const uint8_t WORD_MAGIC[8] = {'p', 't', 'w', 'o', 'r', 'd', 0, 1};
+static const uint8_t WORD_MAGIC[8] = {'p', 't', 'w', 'o', 'r', 'd', 0, 2};
+
+_Static_assert((int)PT_LOG_ROOM <= (int)PT_LOG_END_MAX, "a word can say where any record ends");
 
 typedef enum word_content {
     WORD_IS_ONE,
@@ -29,7 +31,8 @@ static bool are_zero_bytes(const uint8_t *bytes, size_t size)
 
 /*
  * *log_id is what it is about. A file without content, or of zeros, is one that a process has left
- * when it died, or that a power failure has emptied: the word's file is never flushed.
+ * when it died, or that a power failure has emptied: the word's file is never flushed. One of
+ * another version of this library is as worthless, once it has been left.
  */
 static int look_at_word(int fd, word_content *content, uint64_t *log_id)
 {
@@ -42,13 +45,13 @@ static int look_at_word(int fd, word_content *content, uint64_t *log_id)
     }
     *log_id = 0;
     *content = WORD_IS_SOMETHING_ELSE;
-    bool has_magic =
-        got >= (ssize_t)sizeof WORD_MAGIC && memcmp(page, WORD_MAGIC, sizeof WORD_MAGIC) == 0;
-    if (has_magic && got == WORD_FILE_SIZE) {
+    const size_t version_at = sizeof WORD_MAGIC - 1;
+    bool has_name = got >= (ssize_t)sizeof WORD_MAGIC && memcmp(page, WORD_MAGIC, version_at) == 0;
+    if (has_name && page[version_at] == WORD_MAGIC[version_at] && got == WORD_FILE_SIZE) {
         memcpy(log_id, page + offsetof(pt_log_word, log_id), sizeof *log_id);
         memcpy(&inode, page + offsetof(pt_log_word, inode), sizeof inode);
-        *content = inode == 0 || inode == file.st_ino ? WORD_IS_ONE : WORD_IS_COPY;
-    } else if (got <= WORD_FILE_SIZE && (has_magic || are_zero_bytes(page, (size_t)got))) {
+        *content = inode == file.st_ino ? WORD_IS_ONE : WORD_IS_COPY;
+    } else if (got <= WORD_FILE_SIZE && (has_name || are_zero_bytes(page, (size_t)got))) {
         *content = WORD_IS_UNFINISHED;
     }
     return 0;

@@ -287,6 +287,37 @@ static void a_log_that_is_deleted_while_open_loses_nothing(void **state)
     }
 }
 
+/* What is published cannot be read any more, which no process takes for nothing. */
+static void a_word_that_is_overwritten_while_open_is_told(void **state)
+{
+    const scene *all = *state;
+    static file_content word;
+    sqlite3 *db = open_database(all->folder, "main.db");
+    run(db, "INSERT INTO t VALUES('o', 'a', 0); INSERT INTO t VALUES('o', 'b', 0)");
+    peer other = start_peer(all->folder, "main.db");
+    peer_run(&other, "INSERT INTO t VALUES('o', 'c', 0)");
+    assert_number(db, ROWS + 3, "SELECT count(*) FROM t");
+    word.size = 0;
+    file_load(&word, in(all, STORE "-word"));
+    for (int i = 0; i < 3; i++) {
+        int fd = open(in(all, STORE "-word"), O_RDWR);
+        memset(word.bytes + 16, i == 0 ? 0 : i == 1 ? 0xff : 'x', 8);
+        assert_int_equal(pwrite(fd, word.bytes, 24, 0), 24);
+        close(fd);
+        fails(db, SQLITE_CORRUPT, "SELECT count(*) FROM t");
+        says(db, "-word");
+        says(db, "no commit is lost");
+        peer_fails(&other, SQLITE_CORRUPT, "SELECT count(*) FROM t");
+        peer_run(&other, "INSERT INTO t VALUES('o', 'd%d', 0)", i);
+        assert_number(db, ROWS + 4 + i, "SELECT count(*) FROM t");
+    }
+    stop_peer(&other);
+    close_database(db);
+    db = open_database(all->folder, "main.db");
+    assert_number(db, ROWS + 6, "SELECT count(*) FROM t");
+    close_database(db);
+}
+
 /* As `cp --backup` and editors do: the log has another name, and a copy has its own. */
 static void move_log_away(const scene *all)
 {
@@ -587,6 +618,7 @@ int main(int argc, char **argv)
         scene_test(a_log_with_other_names_is_refused),
         scene_test(a_word_that_was_left_is_not_believed),
         scene_test(a_word_that_is_none_is_refused),
+        scene_test(a_word_that_is_overwritten_while_open_is_told),
         scene_test(damage_is_found_and_a_torn_end_is_not_damage),
         scene_test(a_store_that_is_older_than_its_log_is_refused),
         scene_test(a_log_that_is_deleted_while_open_loses_nothing),

@@ -469,7 +469,7 @@ static void take_back_word(const char *folder)
     int fd = open(path, O_RDWR);
     const off_t at = offsetof(pt_log_word, published);
     assert_int_equal(pread(fd, &word, sizeof word, at), sizeof word);
-    word = word >> PT_LOG_END_BITS << PT_LOG_END_BITS;
+    word = pt_log_word_of(word >> PT_LOG_LIFE_AT, 0);
     assert_int_equal(pwrite(fd, &word, sizeof word, at), sizeof word);
     close(fd);
 }

@@ -587,6 +587,45 @@ static void the_next_writer_sets_a_word_that_was_left(void **state)
     engine->close(store);
 }
 
+/* A program has written into the word's file. */
+static void assert_word_is_told(pt_store *store, uint64_t published)
+{
+    pt_snapshot *snapshot = NULL;
+    atomic_store(&own(store)->log->word->published, published);
+    assert_ok(engine->snapshot_new(store, &snapshot, &error));
+    assert_fails(engine->snapshot_begin(snapshot, &error), SQLITE_CORRUPT, "-word");
+    engine->snapshot_free(snapshot);
+}
+
+/* Readers do not take what is in the file for all that there is. The next writer, who knows the
+ * log, sets the word again. */
+static void a_word_that_was_overwritten_is_told(void **state)
+{
+    (void)state;
+    static const uint64_t others[] = {0, UINT64_MAX, 0x0101010101010101, 0x2020202020202020};
+    pt_store *store = open_with_log();
+    store_text(store, 1, "a", "one");
+    store_text(store, 1, "b", "two");
+    _Atomic uint64_t *published = &own(store)->log->word->published;
+    uint64_t right = atomic_load(published);
+    for (int bit = 0; bit < 64; bit++) {
+        assert_word_is_told(store, right ^ UINT64_C(1) << bit);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_word_is_told(store, others[i]);
+        lock_store(store);
+        engine->unlock(store);
+        assert_true(atomic_load(published) == right);
+        assert_seen(store, "b", "two");
+        assert_word_is_told(store, others[i]);
+        store_text(store, 1, "c", "three");
+        assert_seen(store, "b", "two");
+        assert_seen(store, "c", "three");
+        right = atomic_load(published);
+    }
+    engine->close(store);
+}
+
 /* --- After a crash --- */
 
 /* When another process has committed to the tree, say. */
@@ -736,18 +775,24 @@ static void what_is_left_is_read(void **state)
     engine->close(store);
 }
 
-/* A power failure may leave the word's file empty, with zeros, or not at all. */
+/* A power failure may leave the word's file empty, with zeros, or not at all; another version of
+ * this library leaves one of its own. */
 static void the_word_need_not_last(void **state)
 {
     (void)state;
-    for (int way = 0; way < 3; way++) {
+    static const uint8_t of_another_version[] = {'p', 't', 'w', 'o', 'r', 'd', 0, 1, 'x'};
+    for (int way = 0; way < 4; way++) {
         pt_store *store = open_with_log();
         char text[2] = {(char)('a' + way), 0};
         store_text(store, 1, text, "record");
         crash(store);
-        if (way < 2) {
+        if (way < 3) {
             int fd = open(beside("-word"), O_RDWR | O_CREAT, 0600);
-            assert_int_equal(ftruncate(fd, way * 4096), 0);
+            assert_int_equal(ftruncate(fd, way == 0 ? 0 : 4096), 0);
+            if (way == 2) {
+                assert_int_equal(write(fd, of_another_version, sizeof of_another_version),
+                                 sizeof of_another_version);
+            }
             close(fd);
         }
         store = open_store(fixture_path);
@@ -1073,6 +1118,7 @@ int main(void)
         store_test(what_takes_the_place_of_a_commit_is_flushed),
         store_test(a_commit_is_undone_after_a_second_one_has_failed),
         store_test(the_next_writer_sets_a_word_that_was_left),
+        store_test(a_word_that_was_overwritten_is_told),
         store_test(the_environment_cannot_be_closed_while_it_is_looked_at),
         store_test(without_the_environment_there_is_no_room),
         store_test(a_tail_of_before_compacting_is_not_shown),
