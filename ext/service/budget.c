@@ -73,8 +73,8 @@ static int refuse_more_requests(const pt_budget *budget, pt_request_kind kind, p
     static const char *const advice[PT_REQUEST_KINDS] = {
         [PT_REQUEST_ASK] = "instead of asking for each row, read a whole range, or copy it first "
                            "(CREATE TEMP TABLE ... AS SELECT ... WHERE PartitionKey = ...)",
-        [PT_REQUEST_LOOK] = "use INSERT OR REPLACE instead of OR IGNORE and SET without NULL and "
-                            "keys, which need not look at each entity, or write fewer rows at once",
+        [PT_REQUEST_LOOK] = "write fewer rows at once (INSERT OR IGNORE, and SET of a key or NULL, "
+                            "look at each entity)",
         [PT_REQUEST_SCAN] = "add a condition on PartitionKey or RowKey, or a LIMIT",
         [PT_REQUEST_MORE] = "add a condition on PartitionKey or RowKey, or a LIMIT, or write fewer "
                             "rows at once"};

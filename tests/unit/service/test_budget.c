@@ -45,7 +45,7 @@ static void each_kind_has_its_default(void **state)
                    "which max_requests forbids by default; instead of asking for each row, ");
     expect_refusal(&budget, PT_REQUEST_LOOK,
                    "the statement needs more than 10000 requests for single entities and ranges, "
-                   "which max_requests forbids by default; use INSERT OR REPLACE ");
+                   "which max_requests forbids by default; write fewer rows at once ");
     pt_budget_take_back(&budget, PT_REQUEST_ASK);
     spend_all(&budget, PT_REQUEST_ASK, 1);
     spend_all(&budget, PT_REQUEST_MORE, 1);
