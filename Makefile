@@ -313,8 +313,8 @@ ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
     $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
         test_writers.pl test_rivals.pl test_following.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
-    tests/test_readme.sh tests/test_map.sh tests/test_reference.sh tests/test_format.sh tests/test_archive.sh tests/test_following.sh tests/test_install.sh \
-    tests/test_amalgamation.sh tests/test_release_check.sh $(UNIT_TESTS)
+    $(addprefix tests/test_,readme.sh map.sh reference.sh format.sh archive.sh following.sh install.sh \
+        amalgamation.sh release_check.sh coverage_report.sh) $(UNIT_TESTS)
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
@@ -557,7 +557,7 @@ run-coverage: $(BUILD)/flush.o
 	@N=all PT_PROGRAM_TIMEOUT=0 $(RUN) $(filter %/test_index_questions_out_of_memory,$(UNIT_TESTS))
 	@N=2000 $(MAKE) --no-print-directory run-test-io-errors
 	@N=500 $(MAKE) --no-print-directory run-test-damage
-	@tests/coverage/report.sh $(BUILD)
+	@gcovr --root . --filter ext/ $(BUILD) --json | tests/coverage/report.pl tests/coverage/unreached
 
 $(BUILD)/flush.o: tests/coverage/flush.c
 	@mkdir -p $(@D)
