@@ -367,12 +367,13 @@ static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error 
 
 /* True if an operation is refused for the entity as it is: an earlier attempt may have left it so.
  */
-static bool is_refused_for_entity(const pt_refusal *refusal)
+static bool is_refused_for_entity(const pt_http_reply *reply, const pt_refusal *refusal)
 {
-    return refusal->status == STATUS_PRECONDITION ||
-           (refusal->status == STATUS_CONFLICT &&
-            pt_refusal_has_code(refusal, "EntityAlreadyExists")) ||
-           (refusal->status == STATUS_MISSING && pt_refusal_has_code(refusal, "ResourceNotFound"));
+    return !reply->foreign && (refusal->status == STATUS_PRECONDITION ||
+                               (refusal->status == STATUS_CONFLICT &&
+                                pt_refusal_has_code(refusal, "EntityAlreadyExists")) ||
+                               (refusal->status == STATUS_MISSING &&
+                                pt_refusal_has_code(refusal, "ResourceNotFound")));
 }
 
 /* Nobody can say whether the request has been done. */
@@ -386,7 +387,7 @@ static int fail_in_doubt(const pt_delivery *delivery, const pt_http_reply *reply
     if (replied && !pt_reply_is_temporary(reply)) {
         const pt_remote_operation operation =
             pt_remote_operations_at(delivery->operations, blamed_operation(delivery));
-        bool for_entity = is_refused_for_entity(refusal);
+        bool for_entity = is_refused_for_entity(reply, refusal);
         char keys[PT_KEYS_TEXT_SIZE];
         char status[16];
         pt_keys_describe((pt_keys){.partition = operation.partition, .row = operation.row}, keys);
@@ -420,13 +421,14 @@ static void check_success(const pt_delivery *delivery, pt_http_reply *reply)
 }
 
 /* True if the reply leaves open whether an attempt has done the request: there is no reply, or an
- * earlier attempt had none. Only what is wrong with the request itself was wrong with that, too. */
+ * earlier attempt had none. Only what the service finds wrong with the request itself was wrong
+ * with that, too: a gateway judges no more than what comes to it. */
 static bool leaves_doubt(const pt_delivery *delivery, const pt_http_reply *reply)
 {
     if (reply->outcome == PT_HTTP_LOST || reply->outcome == PT_HTTP_TOO_BIG) {
         return true;
     }
-    bool wrong = reply->outcome == PT_HTTP_REPLIED &&
+    bool wrong = reply->outcome == PT_HTTP_REPLIED && !reply->foreign &&
                  (reply->status == STATUS_BAD || reply->status == STATUS_TOO_BIG);
     return delivery->in_doubt && !wrong;
 }
@@ -457,7 +459,7 @@ static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_e
     }
     /* An attempt without an answer may still be done later, unless it will be refused as well. */
     bool refused =
-        reply->outcome == PT_HTTP_REPLIED && is_refused_for_entity(&delivery->call.refusal);
+        reply->outcome == PT_HTTP_REPLIED && is_refused_for_entity(reply, &delivery->call.refusal);
     const pt_remote_operation first = pt_remote_operations_at(delivery->operations, 0);
     delivery_fate fate = FATE_UNKNOWN;
     if (refused || (delivery->operations->count == 1 && is_repeatable(&first))) {
@@ -506,6 +508,12 @@ int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
             rc = send_operations(delivery, error);
             if (rc == SQLITE_OK) {
                 continue;
+            }
+            if (rc != SQLITE_NOMEM && delivery->in_doubt) {
+                rc = pt_error_set(error, SQLITE_IOERR,
+                                  "%s; an attempt had no clear reply, and the change may have been "
+                                  "applied: look before you repeat it",
+                                  error->message);
             }
         }
         if (rc == SQLITE_OK) {

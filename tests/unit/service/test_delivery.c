@@ -9,7 +9,7 @@
 enum { REPLIES_MAX = 8 };
 
 typedef struct scripted_reply {
-    int status; /* 0: closes the connection without a reply */
+    int status; /* 0: closes the connection without a reply; negative: a gateway's */
     const char *headers;
     const char *body;
 } scripted_reply;
@@ -23,6 +23,10 @@ static char *answer_as_written(const char *request, int number)
     (void)number;
     assert_true(script_place < REPLIES_MAX);
     const scripted_reply *reply = &script[script_place++];
+    if (reply->status < 0) {
+        return canned_format("HTTP/1.1 %d Text\r\nContent-Length: %zu\r\n\r\n%s", -reply->status,
+                             strlen(reply->body), reply->body);
+    }
     return reply->status == 0 ? CANNED_CLOSE
                               : canned_reply(reply->status, reply->headers, reply->body);
 }
@@ -50,6 +54,10 @@ static char *answer_as_written(const char *request, int number)
 #define MISSING                                                                                    \
     {                                                                                              \
         404, CODE("ResourceNotFound"), ""                                                          \
+    }
+#define GATEWAY(status)                                                                            \
+    {                                                                                              \
+        -(status), "", "<html>No</html>"                                                           \
     }
 #define BATCH(status, code, message)                                                               \
     {                                                                                              \
@@ -220,6 +228,10 @@ static void an_entity_tells_only_what_was_not_done(void **state)
         {INSERT_ALL, {BUSY_500, {404, CODE("TableNotFound"), ""}, MISSING}, UNKNOWN},
         /* what is wrong with the request was wrong with the first one */
         {INSERT_ALL, {BUSY_500, {400, CODE("InvalidInput"), ""}}, "(InvalidInput)"},
+        /* but a gateway judges only what comes to it */
+        {INSERT_ALL, {BUSY_500, GATEWAY(400)}, UNKNOWN},
+        {INSERT_ALL, {BUSY_500, GATEWAY(413)}, UNKNOWN},
+        {REPLACE_OLD, {BUSY_500, GATEWAY(412), ENTITY("W/\\\"old\\\"", LATER)}, UNKNOWN},
         /* with an ETag, which only the entity of before can have */
         {REPLACE_OLD, {BUSY_500, CHANGED_412, ENTITY("n", LATER ",\"I\":5")}, REFUSED},
         {REPLACE_OLD, {BUSY_500, CHANGED_412, ENTITY("n", LATER ",\"I\":6")}, UNKNOWN},

@@ -395,6 +395,23 @@ static void a_doubt_names_the_entity_and_the_refusal(void **state)
     close_remote();
 }
 
+/* The first attempt is done, and the second one refused for a delete that is left out then. The
+ * limit forbids to send the rest. */
+static void a_limit_of_requests_leaves_the_doubt(void **state)
+{
+    (void)state;
+    open_rivals(AZURE);
+    expect_sql("CREATE VIRTUAL TABLE Few USING pt_service(n Int32, account=hr, table='Lock', "
+               "retries=1, max_requests=1)",
+               "");
+    static const char sql[] = "INSERT INTO Few(PartitionKey, RowKey, n, WriteMode) VALUES "
+                              "('p', '2', NULL, 'delete'), ('p', '1', 5, NULL)";
+    assert_int_equal(run_case(sql, "2", LOST, ""), '?');
+    assert_int_equal(world.performed, 1);
+    assert_non_null(strstr(sqlite3_errmsg(db), "needs more than 1 requests"));
+    close_remote();
+}
+
 /* Whatever the number of operations, one entity tells what can be told. */
 static void a_lost_reply_to_a_batch_takes_one_read(void **state)
 {
@@ -422,6 +439,7 @@ int main(void)
         cmocka_unit_test(what_can_be_known_is_told),
         cmocka_unit_test(nobody_wins_by_what_another_did),
         cmocka_unit_test(a_doubt_names_the_entity_and_the_refusal),
+        cmocka_unit_test(a_limit_of_requests_leaves_the_doubt),
         cmocka_unit_test(a_lost_reply_to_a_batch_takes_one_read),
     };
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);
