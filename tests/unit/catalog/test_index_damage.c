@@ -242,8 +242,8 @@ static void entries_of_other_values_remove_nothing(void **state)
         "INSERT INTO One VALUES ('b', '7', 5, 'wrong')",
         "UPDATE OR REPLACE One SET S = 'wrong', RowKey = '7' WHERE PartitionKey = 'z' AND A = 9",
         /* In the transaction the entity is another one, and has the value neither. */
-        "BEGIN; UPDATE One SET S = 'right' WHERE PartitionKey = 'a' AND RowKey = '1';"
-        "INSERT OR REPLACE INTO One VALUES ('b', '7', 5, 'wrong')",
+        ("BEGIN; UPDATE One SET S = 'right' WHERE PartitionKey = 'a' AND RowKey = '1';"
+         "INSERT OR REPLACE INTO One VALUES ('b', '7', 5, 'wrong')"),
     };
     run_here("INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) VALUES "
              "(%Q, 'One', 'S,RowKey', 1)");
