@@ -14,8 +14,8 @@ struct pt_session {
     bool writing; /* the writer lock is held and the view has a memtable */
     bool in_doubt;
     pt_savepoints savepoints;
-    unsigned rows;    /* begun and not ended, each inside the one before */
     size_t statement; /* length of the log when a cursor was opened last; see statement_start */
+    unsigned rows;    /* begun and not ended, each inside the one before */
     pt_sync sync;
     int64_t clock;
     uint32_t next_table_id;
