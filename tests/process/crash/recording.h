@@ -137,8 +137,8 @@ typedef enum failure { FAILS_NOT, FAILS_IN_SYNC, FAILS_IN_HOOK, FAILS_ONCE } fai
 static inline failure failure_of(const scenario *of, int number)
 {
     static const failure failures[] = {FAILS_IN_SYNC, FAILS_ONCE, FAILS_IN_HOOK};
-    return of->undoes && number % FAILS_EVERY == 0 ? failures[(number / FAILS_EVERY - 1) % 3]
-                                                   : FAILS_NOT;
+    bool fails = of->undoes && number != 0 && number % FAILS_EVERY == 0;
+    return fails ? failures[(number / FAILS_EVERY - 1) % 3] : FAILS_NOT;
 }
 
 /* What others see of a transaction that fails, after the store's commit; and what the next one to
