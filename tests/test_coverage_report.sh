@@ -118,7 +118,8 @@ has ext/a/more.c <<'END'
 int put_more(store *self)
 {
     int rc = start(self);
-    rc = rc == SQLITE_OK ? write(self, 2) : pt_error(error); //= 4 4
+    rc =
+        rc == SQLITE_OK ? write(self, 2) : pt_error(error); //= 4 4
     bool done = rc == SQLITE_OK && self->grows; //= 4 0 4 0
     return rc == SQLITE_OK ? SQLITE_OK : fail(self, done); //= 4 0
 }
@@ -126,10 +127,10 @@ END
 set -- "$@" '~ ext/a: self.size < MIN'
 same_text "an entry excuses one place" "Not reached, and list does not say why:
 ext/a (2): self->grows
-    ext/a/more.c:5
+    ext/a/more.c:6
     ext/a/other.c:10
 ext/a (2): write() != SQLITE_OK
-    ext/a/more.c:4
+    ext/a/more.c:5
     ext/a/other.c:4
 ends with 1" "$(report "$@")"
 same_text "several places" "$good" \
