@@ -47,7 +47,7 @@ static int check(store *self)
 
 int put(store *self)
 {
-    int rc = self == NULL ? pt_error_nomem(error) : write(self, 1); //= 1 1
+    int rc = is_none(self) ? pt_error_nomem(error) : write(self, 1); //= 1 1
     if (rc != SQLITE_OK) { //= 0 8
         return rc;
     }

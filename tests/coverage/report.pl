@@ -129,7 +129,7 @@ sub name_of {
     if ($name =~ /^(\w+)(?: [!=]= \w+)?$/) {
         my $function = rindex($source, "\n{", $from);
         my $before = substr($source, $function, $from - $function);
-        if ($before =~ /.*\b$1\s=\s([^;]*?\b(?!pt_error)[a-z]\w*\()[^;]*;/s) {
+        if ($before =~ /.*\b$1\s=\s((?:[^;]*\?\s)?[^;]*?\b(?!pt_error)[a-z]\w*\()[^;]*;/s) {
             $place = $function + $-[1];
             my ($call) = $1 =~ /(\w+\()$/;
             $name =~ s/^\w+/$call)/;
